@@ -1,0 +1,3 @@
+"""dlbench: compare deep learning frameworks on models proven to be the same."""
+
+__version__ = "0.1.0"

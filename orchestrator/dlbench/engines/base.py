@@ -1,0 +1,103 @@
+"""What an engine is given (a request), what it returns (something running) and how that ends.
+
+An engine starts one trial and knows nothing of campaigns, events or statistics. The runner polls
+what it started, the monitor reads the counters named by its `Scope`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a trial may use. `None` means: no limit of ours."""
+
+    cpus: float | None = None
+    memory_bytes: int | None = None
+    seconds: float | None = None
+    pids: int = 4096
+    output_bytes: int = 4 << 30
+
+
+@dataclass(frozen=True)
+class Request:
+    """All that an engine needs to start one trial. Folders exist; files are in place."""
+
+    trial: str
+    campaign: str
+    environment: str
+    """The interpreter of a virtual environment, or an image's id: what the engine prepared."""
+    bench: Path
+    """The folder that holds package `bench`; mounted read-only."""
+    job: Path
+    data: Path
+    out: Path
+    """The one folder that the trial may write to."""
+    log: Path
+    limits: Limits = field(default_factory=Limits)
+    gpus: tuple[str, ...] = ()
+    """GPU indices or UUIDs the trial may see; empty: none."""
+    variables: dict[str, str] = field(default_factory=dict)
+    cache: Path | None = None
+    """A folder kept between the trials of one release (compile caches); writable. None: none."""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where the counters of a running trial are found."""
+
+    pid: int
+    """The trial's main process, as the host sees it."""
+    cpus: float
+    """Cores allotted: the limit, or the cores this process may use."""
+    cgroup: dict[str, Path] = field(default_factory=dict)
+    """v2: {"unified": folder}; v1: {"cpuacct": folder, "memory": folder, "pids": folder}.
+
+    Empty where no cgroup of the trial's own is visible from here."""
+    container: str | None = None
+    """The container's id: the daemon's stats stream is read where no cgroup is visible."""
+
+
+@dataclass(frozen=True)
+class Exit:
+    """How the main process ended."""
+
+    code: int
+    """The exit code; negative: ended by that signal."""
+    oom: bool = False
+    """The kernel ended it for its memory limit."""
+    cpu_seconds: float | None = None
+    """The kernel's total where the engine's wait() gives one (rusage)."""
+    rss_peak_bytes: int | None = None
+
+
+class Running(Protocol):
+    """A started trial."""
+
+    scope: Scope
+
+    def poll(self) -> Exit | None:
+        """How it ended, or None while it runs. Never blocks."""
+
+    def wait(self, seconds: float) -> Exit | None:
+        """As poll, after waiting up to `seconds` for the end."""
+
+    def stop(self, grace: float = 5.0) -> Exit:
+        """End the whole group: interrupt, terminate, kill, with `grace` seconds between."""
+
+    def close(self) -> None:
+        """Remove what was created for it (cgroup, container). Safe to call twice."""
+
+
+class Engine(Protocol):
+    """Starts trials; and clears away what a killed orchestrator left behind."""
+
+    name: str
+
+    def start(self, request: Request) -> Running: ...
+
+    def sweep(self, campaign: str) -> list[str]:
+        """End and remove everything left of this campaign's earlier trials; says what it ended."""

@@ -1,0 +1,28 @@
+"""What a user can do something about: one exception type, one sentence each for what and what next."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class UserError(Exception):
+    """Something the user can mend. `problem` says what is wrong, `remedy` what to do about it."""
+
+    def __init__(self, problem: str, remedy: str = "") -> None:
+        super().__init__(f"{problem} {remedy}".strip())
+        self.problem = problem
+        self.remedy = remedy
+
+
+def unknown(kind: str, name: str, known: Iterable[str], listing: str = "") -> UserError:
+    """The error for a misspelt name: it names the nearest right one."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    if near:
+        remedy = f"Did you mean {near[0]!r}?"
+    else:
+        remedy = f"Known: {', '.join(names)}." if len(names) <= 12 else ""
+    if listing:
+        remedy = f"{remedy} `{listing}` shows them all.".strip()
+    return UserError(f"There is no {kind} {name!r}.", remedy)
