@@ -1,1 +1,1 @@
-"""Engines run a trial's environment: `docker` in a container, `process` in a virtual environment."""
+"""Engines run an environment: `docker` in a container, `process` in a virtual environment."""
