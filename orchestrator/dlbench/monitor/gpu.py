@@ -1,0 +1,229 @@
+"""Readings from NVIDIA's management library (NVML), per device and, by process, per trial.
+
+Drivers differ in what they can tell. Each value is asked for by itself: what a driver lacks is None
+and is not asked for again, everything else goes on. Without driver or library nothing is sampled
+and the reason is kept.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dlbench.monitor.samples import GpuSample
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One GPU as the driver describes it."""
+
+    index: int
+    name: str
+    uuid: str
+    memory_bytes: int | None
+    compute: str | None
+    """The compute capability: `8.6`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """All GPUs of this machine, or why none can be seen."""
+
+    devices: tuple[Device, ...] = ()
+    driver: str | None = None
+    cuda: str | None = None
+    """The newest CUDA version the driver supports."""
+    reason: str | None = None
+
+
+def inventory() -> Inventory:
+    """The machine's GPUs, through NVML."""
+    nvml, reason = _initialise()
+    if nvml is None:
+        return Inventory(reason=reason)
+    try:
+        devices = tuple(_describe(nvml, handle) for handle in _handles(nvml, ("all",)))
+        cuda = _ask(nvml, nvml.nvmlSystemGetCudaDriverVersion)
+        return Inventory(
+            devices=devices,
+            driver=_ask(nvml, nvml.nvmlSystemGetDriverVersion),
+            cuda=None if cuda is None else f"{cuda // 1000}.{cuda % 1000 // 10}",
+            reason=None if devices else "The driver reports no GPU.",
+        )
+    except nvml.NVMLError as error:
+        return Inventory(reason=f"NVML: {error}.")
+    finally:
+        _shut_down(nvml)
+
+
+class Gpus:
+    """The chosen GPUs of a running trial. `reason`: why there are none, if any were asked for."""
+
+    def __init__(self, selection: Sequence[str]) -> None:
+        self.reason: str | None = None
+        self._devices: list[_Watched] = []
+        self._nvml: Any = None
+        if not selection:
+            return
+        nvml, self.reason = _initialise()
+        if nvml is None:
+            return
+        self._nvml = nvml
+        try:
+            self._devices = [_Watched(nvml, handle) for handle in _handles(nvml, selection)]
+        except nvml.NVMLError as error:
+            self.reason = f"NVML: {error}."
+        else:
+            if not self._devices:
+                self.reason = "The driver reports no GPU."
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(device.name for device in self._devices)
+
+    def read(self, pids: frozenset[int]) -> tuple[GpuSample, ...]:
+        """One sample per device; `pids` are the trial's processes."""
+        return tuple(device.read(pids) for device in self._devices)
+
+    def close(self) -> None:
+        if self._nvml is not None:
+            _shut_down(self._nvml)
+            self._nvml = None
+            self._devices = []
+
+
+class _Watched:
+    """One device, the questions its driver can answer, and its energy so far."""
+
+    def __init__(self, nvml: Any, handle: Any) -> None:
+        self._nvml = nvml
+        self._handle = handle
+        self._silent: set[str] = set()
+        index = self._ask("nvmlDeviceGetIndex")
+        self.name = str(0 if index is None else index)
+        self._energy_start: int | None = self._ask("nvmlDeviceGetTotalEnergyConsumption")
+        self._energy_j = 0.0
+        self._power_before: tuple[float, float] | None = None
+
+    def read(self, pids: frozenset[int]) -> GpuSample:
+        nvml = self._nvml
+        rates = self._ask("nvmlDeviceGetUtilizationRates")
+        memory = self._ask("nvmlDeviceGetMemoryInfo")
+        milliwatts = self._ask("nvmlDeviceGetPowerUsage")
+        power = None if milliwatts is None else milliwatts / 1000.0
+        return GpuSample(
+            gpu=self.name,
+            util_percent=None if rates is None else float(rates.gpu),
+            memory_bytes=None if memory is None else int(memory.used),
+            process_memory_bytes=self._process_memory(pids),
+            power_w=power,
+            energy_j=self._energy(power),
+            temperature_c=self._ask("nvmlDeviceGetTemperature", nvml.NVML_TEMPERATURE_GPU),
+            throttle=self._ask("nvmlDeviceGetCurrentClocksThrottleReasons"),
+        )
+
+    def _energy(self, power: float | None) -> float | None:
+        if self._energy_start is not None:
+            total = self._ask("nvmlDeviceGetTotalEnergyConsumption")
+            if total is not None:
+                return round(float(total - self._energy_start) / 1000.0, 3)
+            self._energy_start = None
+        if power is None:
+            return None
+        now = time.monotonic()
+        if self._power_before is not None:
+            then, before = self._power_before
+            self._energy_j += (now - then) * (power + before) / 2.0
+        self._power_before = now, power
+        return round(self._energy_j, 3)
+
+    def _process_memory(self, pids: frozenset[int]) -> int | None:
+        if not pids:
+            return None
+        processes = self._ask("nvmlDeviceGetComputeRunningProcesses_v3")
+        if processes is None:
+            processes = self._ask("nvmlDeviceGetComputeRunningProcesses_v2")
+        if processes is None:
+            return None
+        mine = [process.usedGpuMemory for process in processes if process.pid in pids]
+        known = [used for used in mine if used is not None]
+        # The driver lists the process but may not say how much it uses: that is not nothing.
+        return None if mine and not known else sum(known)
+
+    def _ask(self, question: str, *arguments: Any) -> Any:
+        """The driver's answer; None if it has none, after which it is not asked again."""
+        if question in self._silent:
+            return None
+        try:
+            return getattr(self._nvml, question)(self._handle, *arguments)
+        except self._nvml.NVMLError as error:
+            lasting = (
+                self._nvml.NVML_ERROR_NOT_SUPPORTED,
+                self._nvml.NVML_ERROR_FUNCTION_NOT_FOUND,
+                self._nvml.NVML_ERROR_NO_PERMISSION,
+                self._nvml.NVML_ERROR_GPU_IS_LOST,
+            )
+            if getattr(error, "value", None) in lasting:
+                self._silent.add(question)
+            return None
+        except AttributeError:
+            self._silent.add(question)
+            return None
+
+
+def _initialise() -> tuple[Any, str | None]:
+    """The ready library, or None and why."""
+    try:
+        import pynvml
+    except ImportError:
+        return None, "The package nvidia-ml-py is not installed."
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError as error:
+        code = getattr(error, "value", None)
+        if code == pynvml.NVML_ERROR_LIBRARY_NOT_FOUND:
+            return None, "No NVIDIA driver is installed (libnvidia-ml.so.1 was not found)."
+        if code == pynvml.NVML_ERROR_DRIVER_NOT_LOADED:
+            return None, "The NVIDIA driver is installed but not loaded."
+        return None, f"NVML: {error}."
+    return pynvml, None
+
+
+def _shut_down(nvml: Any) -> None:
+    # A failure can neither be mended nor matters: nothing is read afterwards.
+    with contextlib.suppress(nvml.NVMLError):
+        nvml.nvmlShutdown()
+
+
+def _handles(nvml: Any, selection: Sequence[str]) -> list[Any]:
+    if "all" in selection:
+        return [nvml.nvmlDeviceGetHandleByIndex(i) for i in range(nvml.nvmlDeviceGetCount())]
+    return [
+        nvml.nvmlDeviceGetHandleByIndex(int(choice))
+        if choice.isdigit()
+        else nvml.nvmlDeviceGetHandleByUUID(choice)
+        for choice in selection
+        if choice != "none"
+    ]
+
+
+def _describe(nvml: Any, handle: Any) -> Device:
+    memory = _ask(nvml, nvml.nvmlDeviceGetMemoryInfo, handle)
+    compute = _ask(nvml, nvml.nvmlDeviceGetCudaComputeCapability, handle)
+    return Device(
+        index=int(_ask(nvml, nvml.nvmlDeviceGetIndex, handle) or 0),
+        name=str(_ask(nvml, nvml.nvmlDeviceGetName, handle) or "unknown"),
+        uuid=str(_ask(nvml, nvml.nvmlDeviceGetUUID, handle) or ""),
+        memory_bytes=None if memory is None else int(memory.total),
+        compute=None if compute is None else f"{compute[0]}.{compute[1]}",
+    )
+
+
+def _ask(nvml: Any, question: Callable[..., Any], *arguments: Any) -> Any:
+    try:
+        return question(*arguments)
+    except nvml.NVMLError:
+        return None

@@ -1,0 +1,285 @@
+"""The monitor: one thread that samples one trial from its launch to its end.
+
+It must never harm what it watches. It takes the readings on a fixed schedule (a late one is left
+out, not made up for), it ends by itself when the trial's main process has ended, and neither a full
+disk nor a vanished counter is an error: what is missing is said in the totals.
+"""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+import threading
+import time
+from pathlib import Path
+from types import TracebackType
+
+from dlbench.engines.base import Exit, Scope
+from dlbench.errors import UserError
+from dlbench.monitor.gpu import Gpus
+from dlbench.monitor.process import MainProcess, SystemCpu
+from dlbench.monitor.samples import (
+    GpuSample,
+    Reading,
+    Sample,
+    Totals,
+    header_line,
+    sample_line,
+    totals_line,
+)
+from dlbench.monitor.source import Gone, Source, StatsStream, choose
+
+SLOWEST_HZ, FASTEST_HZ = 0.1, 20.0
+_SECOND = 0.999
+"""Costly readings are taken this far apart at least; a little less than a second, so that at 1 Hz
+each sample has them."""
+
+
+class Monitor:
+    """Samples the trial in `scope` into `file` until `stop`. A context manager."""
+
+    def __init__(
+        self,
+        scope: Scope,
+        file: Path,
+        hz: float = 1.0,
+        zero: float | None = None,
+        gpus: tuple[str, ...] = (),
+        stats: StatsStream | None = None,
+    ) -> None:
+        if not SLOWEST_HZ <= hz <= FASTEST_HZ:
+            raise UserError(
+                f"A sampling rate of {hz:g} Hz is not possible.",
+                f"Choose one from {SLOWEST_HZ:g} to {FASTEST_HZ:g} Hz.",
+            )
+        self.latest: Sample | None = None
+        """The newest sample, for a live view."""
+        self.previous: Sample | None = None
+        self._scope = scope
+        self._hz = hz
+        self._zero = time.monotonic() if zero is None else zero
+        self._selection = gpus
+        self._file = _Lines(file)
+        self._source: Source = choose(scope, stats)
+        self._main = MainProcess(scope.pid)
+        self._system = SystemCpu()
+        self._gpus: Gpus | None = None
+        self._seen = _Seen()
+        self._slow_due = 0.0
+        self._broken: str | None = None
+        self._thread_cpu_s = 0.0
+        self._totals: Totals | None = None
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="monitor", daemon=True)
+
+    def start(self) -> Monitor:
+        """Begin to sample; the first reading is taken at once."""
+        self._thread.start()
+        return self
+
+    def cpu_percent(self) -> float | None:
+        """CPU use between the two newest samples, in percent of one core, for a live view."""
+        before, now = self.previous, self.latest
+        if before is None or now is None or now.t <= before.t:
+            return None
+        return 100.0 * (now.cpu_s - before.cpu_s) / (now.t - before.t)
+
+    def stop(self, exit: Exit | None = None) -> Totals:
+        """End the sampling, take the last reading, close the file. `exit` adds what wait() knew."""
+        if self._totals is not None:
+            return self._totals
+        self._ending.set()
+        if self._thread.ident is not None:
+            # Only a driver that hangs could hold the thread up; it must not hold up the campaign.
+            self._thread.join(10.0)
+        began = time.thread_time()
+        during = self._seen.copy()
+        kernel = self._last_reading()
+        self._totals = self._sum_up(during, kernel, exit, began)
+        self._file.write(totals_line(self._totals))
+        self._file.close()
+        if not self._thread.is_alive():
+            self._source.close()
+            self._main.close()
+            self._system.close()
+            if self._gpus is not None:
+                self._gpus.close()
+        return self._totals
+
+    def __enter__(self) -> Monitor:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def _run(self) -> None:
+        try:
+            self._gpus = Gpus(self._selection)
+            self._file.write(
+                header_line(self._source.name, self._hz, self._scope.cpus, self._gpus.names)
+            )
+            start, due = time.monotonic(), 0
+            while self._sample():
+                # The next moment of the schedule that is still to come: late ones are left out.
+                next_due = math.floor((time.monotonic() - start) * self._hz) + 1
+                self._seen.skipped += next_due - due - 1
+                due = next_due
+                if self._ending.wait(max(0.0, start + due / self._hz - time.monotonic())):
+                    break
+        except Gone:
+            pass
+        except Exception as error:
+            # Nobody waits for this thread's errors; the trial's record is where they are seen.
+            self._broken = f"The monitor ended early: {error!r}."
+        finally:
+            self._thread_cpu_s = time.thread_time()
+
+    def _sample(self) -> bool:
+        """Take one sample; False when the trial's main process has ended."""
+        now = time.monotonic()
+        reading = self._source.read()
+        rss = self._main.rss()
+        if reading is not None:
+            self._record(now, reading, rss)
+        return rss is not None or not self._main.visible
+
+    def _record(self, now: float, reading: Reading, rss: int | None) -> None:
+        anon = None
+        if now >= self._slow_due:
+            self._slow_due = now + _SECOND
+            anon = self._source.anon()
+            self._seen.keep_rss(self._main.peak())
+        gpus: tuple[GpuSample, ...] = ()
+        if self._gpus is not None and self._gpus.names:
+            gpus = self._gpus.read(self._source.pids())
+        sample = Sample(
+            t=now - self._zero,
+            cpu_s=reading.cpu_s,
+            memory_bytes=reading.memory_bytes,
+            rss_bytes=rss,
+            system_cpu_percent=self._system.percent(),
+            anon_bytes=anon,
+            gpus=gpus,
+        )
+        self._seen.keep(sample, reading)
+        self.previous, self.latest = self.latest, sample
+        self._file.write(sample_line(sample))
+
+    def _last_reading(self) -> Reading | None:
+        """What the counters say after the trial's end; None where they went with it."""
+        if self._thread.is_alive():
+            return None
+        now = time.monotonic()
+        try:
+            reading = self._source.read()
+            if reading is not None:
+                self._record(now, reading, self._main.rss())
+        except Gone:
+            return None
+        return reading
+
+    def _sum_up(
+        self, during: _Seen, kernel: Reading | None, exit: Exit | None, began: float
+    ) -> Totals:
+        seen = self._seen
+        cpu_s, peak, origin = seen.cpu_s, seen.peak_bytes, "samples"
+        rss_peak = seen.rss_bytes
+        if kernel is not None and self._source.origin == "cgroup":
+            origin = "cgroup"
+        elif exit is not None and exit.cpu_seconds is not None:
+            origin = "rusage"
+            # Its sum lacks processes nobody waited for, the samples lack the last moments.
+            cpu_s = max(cpu_s or 0.0, exit.cpu_seconds)
+        if exit is not None and exit.rss_peak_bytes is not None:
+            # The kernel counts what a process was before exec too (a fork of the orchestrator),
+            # so this is taken only where nothing better was seen.
+            rss_peak = rss_peak or exit.rss_peak_bytes
+            peak = peak or exit.rss_peak_bytes
+        gpu_reason = self._gpus.reason if self._gpus is not None else None
+        return Totals(
+            source=self._source.name,
+            origin=origin,
+            cpu_s=cpu_s,
+            memory_peak_bytes=peak,
+            rss_peak_bytes=rss_peak,
+            anon_peak_bytes=seen.anon_bytes,
+            sampled_cpu_s=during.cpu_s,
+            sampled_memory_peak_bytes=during.memory_bytes,
+            cpu_deviation=_deviation(during.cpu_s, cpu_s),
+            memory_deviation=_deviation(during.memory_bytes, peak),
+            samples=seen.samples,
+            skipped=seen.skipped,
+            monitor_cpu_s=round(
+                self._thread_cpu_s + self._source.cpu_seconds() + time.thread_time() - began, 6
+            ),
+            error=self._broken or self._file.error,
+            gpu_reason=gpu_reason,
+        )
+
+
+class _Seen:
+    """The highest values so far: all that must be remembered of past samples."""
+
+    def __init__(self) -> None:
+        self.samples = 0
+        self.skipped = 0
+        self.cpu_s: float | None = None
+        self.memory_bytes: int | None = None
+        self.peak_bytes: int | None = None
+        self.rss_bytes: int | None = None
+        self.anon_bytes: int | None = None
+
+    def keep(self, sample: Sample, reading: Reading) -> None:
+        self.samples += 1
+        self.cpu_s = max(self.cpu_s or 0.0, sample.cpu_s)
+        self.memory_bytes = max(self.memory_bytes or 0, sample.memory_bytes)
+        self.peak_bytes = max(self.peak_bytes or 0, self.memory_bytes, reading.peak_bytes or 0)
+        if sample.anon_bytes is not None:
+            self.anon_bytes = max(self.anon_bytes or 0, sample.anon_bytes)
+        self.keep_rss(sample.rss_bytes)
+
+    def keep_rss(self, rss: int | None) -> None:
+        if rss is not None:
+            self.rss_bytes = max(self.rss_bytes or 0, rss)
+
+    def copy(self) -> _Seen:
+        other = _Seen()
+        other.__dict__.update(self.__dict__)
+        return other
+
+
+class _Lines:
+    """A file that lines are appended to; the first failure is kept and ends the writing."""
+
+    def __init__(self, path: Path) -> None:
+        self.error: str | None = None
+        self._fd = -1
+        try:
+            self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            self.error = f"Samples could not be written: {error.strerror}."
+
+    def write(self, line: bytes) -> None:
+        """Append at once, so that a killed orchestrator loses at most the line being written."""
+        if self._fd < 0 or self.error is not None:
+            return
+        try:
+            if os.write(self._fd, line) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as error:
+            self.error = f"Samples could not be written: {error.strerror}."
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+def _deviation(sampled: float | None, total: float | None) -> float | None:
+    return None if sampled is None or not total else round(sampled / total - 1.0, 6)

@@ -1,0 +1,198 @@
+"""What the monitor measures, and how that stands in `samples.jsonl`.
+
+The file is described in bench/FORMATS.md. It is appended to line by line while a trial runs, so a
+reader must cope with a file that ends in the middle of a line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One look at a source's counters, for all of the trial's processes together."""
+
+    cpu_s: float
+    """CPU time used so far; never falls."""
+    memory_bytes: int
+    peak_bytes: int | None
+    """The kernel's own high-water mark, where it keeps one."""
+
+
+@dataclass(frozen=True, slots=True)
+class GpuSample:
+    """One look at one GPU. What the driver does not tell is None."""
+
+    gpu: str
+    """The device's index."""
+    util_percent: float | None = None
+    memory_bytes: int | None = None
+    """Used on the whole device, by whomever."""
+    process_memory_bytes: int | None = None
+    """Used by the trial's own processes."""
+    power_w: float | None = None
+    energy_j: float | None = None
+    """Since the monitor began."""
+    temperature_c: int | None = None
+    throttle: int | None = None
+    """NVML's bits for why the clocks are lowered; 0: they are not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One timestamped reading of a running trial."""
+
+    t: float
+    """Seconds since the trial's launch, by the monotonic clock."""
+    cpu_s: float
+    memory_bytes: int
+    rss_bytes: int | None = None
+    """Resident memory of the main process alone; None when it is not visible or has ended."""
+    system_cpu_percent: float | None = None
+    """The whole machine's, since the last sample."""
+    anon_bytes: int | None = None
+    """The part of the memory that is no file cache; read once a second at most."""
+    gpus: tuple[GpuSample, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What closes a trial: the kernel's own totals, and how far the samples were from them."""
+
+    source: str
+    origin: str
+    """Who gave the totals: `cgroup`, `rusage` or, where neither outlived the trial, `samples`."""
+    cpu_s: float | None
+    memory_peak_bytes: int | None
+    rss_peak_bytes: int | None
+    anon_peak_bytes: int | None
+    sampled_cpu_s: float | None
+    """As the last sample taken during the run had it."""
+    sampled_memory_peak_bytes: int | None
+    cpu_deviation: float | None
+    """Sampled over kernel's, less one."""
+    memory_deviation: float | None
+    samples: int
+    skipped: int
+    """Readings that were due but not taken, because the machine was late."""
+    monitor_cpu_s: float
+    error: str | None = None
+    """Why samples are missing from the file, if some are."""
+    gpu_reason: str | None = None
+    """Why GPUs that were asked for were not sampled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """The content of one `samples.jsonl`."""
+
+    source: str
+    hz: float
+    cpus: float
+    gpus: tuple[str, ...]
+    samples: tuple[Sample, ...]
+    totals: Totals | None
+    """None: the orchestrator was killed before the trial ended."""
+    torn: int = 0
+    """Lines that could not be read."""
+
+
+def header_line(source: str, hz: float, cpus: float, gpus: tuple[str, ...]) -> bytes:
+    """The file's first line."""
+    return _line({"v": VERSION, "source": source, "hz": hz, "cpus": cpus, "gpus": list(gpus)})
+
+
+def sample_line(sample: Sample) -> bytes:
+    """One sample's line."""
+    content: dict[str, Any] = {
+        "t": round(sample.t, 4),
+        "cpu_s": round(sample.cpu_s, 6),
+        "memory_bytes": sample.memory_bytes,
+        "rss_bytes": sample.rss_bytes,
+        "system_cpu_percent": sample.system_cpu_percent,
+    }
+    if sample.anon_bytes is not None:
+        content["anon_bytes"] = sample.anon_bytes
+    if sample.gpus:
+        content["gpus"] = [_plain(gpu) for gpu in sample.gpus]
+    return _line(content)
+
+
+def totals_line(totals: Totals) -> bytes:
+    """The file's last line."""
+    return _line({"totals": True, **_plain(totals)})
+
+
+def read_samples(path: Path) -> Samples | None:
+    """The samples in `path`; None if there is no such file or not even its first line is whole."""
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError:
+        return None
+    header: dict[str, Any] | None = None
+    samples: list[Sample] = []
+    totals: Totals | None = None
+    torn = 0
+    for line in lines:
+        if not line.strip():
+            continue
+        try:
+            content = json.loads(line)
+            if header is None:
+                if content["v"] != VERSION:
+                    return None
+                header = content
+            elif content.get("totals"):
+                totals = _totals(content)
+            else:
+                samples.append(_sample(content))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            torn += 1
+    if header is None:
+        return None
+    return Samples(
+        source=str(header.get("source", "")),
+        hz=float(header.get("hz", 1.0)),
+        cpus=float(header.get("cpus", 1.0)),
+        gpus=tuple(header.get("gpus", ())),
+        samples=tuple(samples),
+        totals=totals,
+        torn=torn,
+    )
+
+
+def _line(content: Mapping[str, Any]) -> bytes:
+    return json.dumps(content, separators=(",", ":")).encode() + b"\n"
+
+
+def _plain(record: GpuSample | Totals) -> dict[str, Any]:
+    # dataclasses.asdict copies deeply, which costs more than the readings themselves.
+    return {field.name: getattr(record, field.name) for field in fields(record)}
+
+
+def _sample(content: dict[str, Any]) -> Sample:
+    gpus = tuple(GpuSample(**_known(GpuSample, gpu)) for gpu in content.get("gpus", ()))
+    return Sample(
+        t=float(content["t"]),
+        cpu_s=float(content["cpu_s"]),
+        memory_bytes=int(content["memory_bytes"]),
+        rss_bytes=content.get("rss_bytes"),
+        system_cpu_percent=content.get("system_cpu_percent"),
+        anon_bytes=content.get("anon_bytes"),
+        gpus=gpus,
+    )
+
+
+def _totals(content: dict[str, Any]) -> Totals:
+    return Totals(**_known(Totals, content))
+
+
+def _known(kind: type, content: dict[str, Any]) -> dict[str, Any]:
+    return {name: content[name] for name in kind.__dataclass_fields__ if name in content}  # type: ignore[attr-defined]

@@ -1,0 +1,158 @@
+"""Readings from a process and all its descendants, where no cgroup can be had.
+
+Three things make this harder than adding up: a child that has ended is in its parent's sums only if
+the parent waited for it; one whose parent has ended belongs to somebody else; and one that lived
+between two readings was never seen. So processes once known stay members wherever they are moved,
+the main process's session is followed too, and CPU time that would get lost is kept.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from dlbench.monitor.counter import Counter
+from dlbench.monitor.samples import Reading
+from dlbench.monitor.source import Gone
+
+_TICK = 1.0 / os.sysconf("SC_CLK_TCK")
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True, slots=True)
+class _Stat:
+    """The part of /proc/PID/stat that counts here; times in clock ticks."""
+
+    parent: int
+    session: int
+    own: int
+    children: int
+    """Of children that have ended and were waited for."""
+    memory_bytes: int
+
+    @property
+    def total(self) -> int:
+        return self.own + self.children
+
+
+class ProcessTree:
+    """The main process and everything it started."""
+
+    name = "process-tree"
+    origin = "samples"
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._files: dict[int, Counter] = {}
+        self._last: dict[int, _Stat] = {}
+        self._seen: set[str] = set()
+        self._newest = b""
+        self._lost = 0
+        self._highest = 0
+        self._loadavg = Counter("/proc/loadavg")
+        try:
+            self._files[pid] = Counter(f"/proc/{pid}/stat")
+            # A main process that leads no session of its own shares it with strangers.
+            session = _parse(self._files[pid].text()).session
+            self._session = session if session == pid else -1
+        except (OSError, ValueError, IndexError):
+            self._session = -1
+
+    def read(self) -> Reading:
+        self._discover()
+        now: dict[int, _Stat] = {}
+        for pid, file in list(self._files.items()):
+            try:
+                now[pid] = _parse(file.text())
+            except (OSError, ValueError, IndexError):
+                file.close()
+                del self._files[pid]
+        self._keep_lost(now)
+        self._last = now
+        if not now:
+            raise Gone
+        used = sum(stat.total for stat in now.values()) + self._lost
+        self._highest = max(self._highest, used)
+        memory = sum(stat.memory_bytes for stat in now.values())
+        return Reading(self._highest * _TICK, memory, None)
+
+    def anon(self) -> int | None:
+        return None
+
+    def pids(self) -> frozenset[int]:
+        return frozenset(self._files)
+
+    def cpu_seconds(self) -> float:
+        return 0.0
+
+    def close(self) -> None:
+        self._loadavg.close()
+        for file in self._files.values():
+            file.close()
+        self._files.clear()
+
+    def _discover(self) -> None:
+        """Find new members. Without a new process on the machine this costs one small read."""
+        newest = self._loadavg.text(128).rsplit(b" ", 1)[-1]
+        if newest == self._newest:
+            return
+        self._newest = newest
+        present = {name for name in os.listdir("/proc") if name.isdigit()}  # noqa: PTH208
+        found: dict[int, tuple[Counter, _Stat]] = {}
+        for name in present - self._seen:
+            pid = int(name)
+            if pid in self._files:
+                continue
+            try:
+                file = Counter(f"/proc/{name}/stat")
+            except OSError:
+                continue
+            try:
+                found[pid] = file, _parse(file.text())
+            except (OSError, ValueError, IndexError):
+                file.close()
+        self._seen = present
+        grown = True
+        while grown:
+            grown = False
+            for pid, (file, stat) in list(found.items()):
+                if stat.parent in self._files or stat.session == self._session:
+                    self._files[pid] = file
+                    del found[pid]
+                    grown = True
+        for file, _ in found.values():
+            file.close()
+
+    def _keep_lost(self, now: dict[int, _Stat]) -> None:
+        """Keep the time of members that ended without being in their parent's sum."""
+        ended = {pid: stat for pid, stat in self._last.items() if pid not in now}
+        if not ended:
+            return
+        # What they had used goes up to the nearest ancestor that still lives (None: there is none).
+        expected: dict[int | None, tuple[int, int]] = {}
+        for stat in ended.values():
+            parent: int | None = stat.parent
+            while parent is not None and parent not in now:
+                parent = ended[parent].parent if parent in ended else None
+            ticks, count = expected.get(parent, (0, 0))
+            expected[parent] = ticks + stat.total, count + 1
+        for parent, (ticks, count) in expected.items():
+            gained = 0
+            if parent is not None and parent in self._last:
+                gained = now[parent].children - self._last[parent].children
+            missing = ticks - gained
+            # Sums are rounded down to ticks, user and system apart: that much is no loss.
+            if missing > 2 * count:
+                self._lost += missing
+
+
+def _parse(text: bytes) -> _Stat:
+    # The name, in brackets, may itself hold brackets and spaces.
+    fields = text[text.rindex(b")") + 2 :].split()
+    return _Stat(
+        parent=int(fields[1]),
+        session=int(fields[3]),
+        own=int(fields[11]) + int(fields[12]),
+        children=int(fields[13]) + int(fields[14]),
+        memory_bytes=int(fields[21]) * _PAGE,
+    )
