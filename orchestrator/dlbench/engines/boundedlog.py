@@ -1,0 +1,71 @@
+"""A log that can't fill the disk: the beginning is kept, and the end.
+
+Both ends matter: what a trial said first tells what it was, what it said last why it died.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import TracebackType
+
+HEAD_BYTES = 15 << 20
+TAIL_BYTES = 1 << 20
+
+
+class BoundedLog:
+    """Takes any number of bytes, keeps the first `head` and the last `tail`, says what it cut."""
+
+    def __init__(self, file: Path, head: int = HEAD_BYTES, tail: int = TAIL_BYTES) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        self._file = os.open(file, flags, 0o644)
+        self._room = head
+        self._tail_bytes = tail
+        self._tail = bytearray()
+        self._dropped = 0
+        self._open = True
+
+    def write(self, data: bytes) -> None:
+        if not self._open:
+            return
+        if self._room:
+            now, data = data[: self._room], data[self._room :]
+            self._room -= len(now)
+            _write_all(self._file, now)
+        if data:
+            self._tail += data
+            if len(self._tail) > 2 * self._tail_bytes:
+                self._cut()
+
+    def _cut(self) -> None:
+        excess = max(0, len(self._tail) - self._tail_bytes)
+        del self._tail[:excess]
+        self._dropped += excess
+
+    def close(self) -> None:
+        if not self._open:
+            return
+        self._cut()
+        if self._dropped:
+            note = f"\n[dlbench: the log grew too long; {self._dropped} bytes are left out here]\n"
+            _write_all(self._file, note.encode())
+        _write_all(self._file, bytes(self._tail))
+        os.close(self._file)
+        self._open = False
+
+    def __enter__(self) -> BoundedLog:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _write_all(file: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(file, view) :]

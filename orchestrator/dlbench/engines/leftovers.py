@@ -1,0 +1,118 @@
+"""Finds what a killed orchestrator left of its process trials, and nothing else.
+
+Each trial has a private folder in dlbench's cache, which also holds the paths of its control group,
+and every process of a trial carries a mark in its environment. A process number alone proves
+nothing: it may belong to somebody else by now.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from dlbench import paths
+from dlbench.engines import cgroups
+from dlbench.engines.group import Group
+
+MARK = "DLBENCH_TRIAL"
+_GROUP_FILE = "group.json"
+
+
+def mark(campaign: str, trial: str) -> str:
+    """The value of `MARK` in every process of a trial."""
+    return cgroups.group_name(campaign, trial)
+
+
+def make_private(campaign: str, trial: str) -> Path:
+    """A new folder for one trial's home and temporary files, outside the campaign."""
+    folder = _folder() / cgroups.group_name(campaign, trial)
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True, mode=0o700)
+    return folder
+
+
+def record_group(private: Path, group: Group) -> None:
+    folders = {name: str(path) for name, path in group.folders.items()}
+    (private / _GROUP_FILE).write_text(json.dumps({"v": 1, "folders": folders}))
+
+
+def sweep(campaign: str) -> list[str]:
+    """End and remove what is left of a campaign's trials; the names of what was ended."""
+    prefix = cgroups.prefix(campaign)
+    ended = []
+    for pid in _kill_marked(prefix):
+        ended.append(f"process {pid}")
+    for private in sorted(_folder().glob(f"{prefix}*")):
+        group = _recorded_group(private)
+        if group is not None:
+            if pids := group.pids():
+                ended += [f"process {pid}" for pid in sorted(pids)]
+            group.remove()
+        shutil.rmtree(private, ignore_errors=True)
+    return ended
+
+
+def _folder() -> Path:
+    return paths.cache() / "running"
+
+
+def _recorded_group(private: Path) -> Group | None:
+    """The group written down beside a trial; None unless it carries this very trial's name."""
+    try:
+        record = json.loads((private / _GROUP_FILE).read_text())
+        folders = {name: Path(path) for name, path in record["folders"].items()}
+    except (OSError, ValueError, KeyError, AttributeError, TypeError):
+        return None
+    for folder in folders.values():
+        if folder.name != private.name or not (folder / "cgroup.procs").exists():
+            return None
+    return Group(folders) if folders else None
+
+
+def _kill_marked(prefix: str, seconds: float = 5.0) -> list[int]:
+    """Kill every process with a mark of this campaign, until there is none left."""
+    killed: set[int] = set()
+    end = time.monotonic() + seconds
+    while (found := _marked(prefix)) and time.monotonic() < end:
+        for pid in found:
+            if _kill_if_marked(pid, prefix):
+                killed.add(pid)
+        time.sleep(0.01)
+    return sorted(killed)
+
+
+def _marked(prefix: str) -> list[int]:
+    numbers = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+    return [pid for pid in numbers if pid != os.getpid() and _has_mark(pid, prefix)]
+
+
+def _has_mark(pid: int, prefix: str) -> bool:
+    try:
+        variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return any(line.startswith(f"{MARK}={prefix}".encode()) for line in variables)
+
+
+def _kill_if_marked(pid: int, prefix: str) -> bool:
+    """Through a handle on the process, so that no other can take its number in between."""
+    try:
+        handle = os.pidfd_open(pid)
+    except OSError:
+        return False
+    try:
+        if not _has_mark(pid, prefix):
+            return False
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+        return True
+    except PermissionError:
+        return False
+    finally:
+        os.close(handle)
