@@ -56,7 +56,7 @@ class Sample:
     rss_bytes: int | None = None
     """Resident memory of the main process alone; None when it is not visible or has ended."""
     system_cpu_percent: float | None = None
-    """The whole machine's, since the last sample."""
+    """The whole machine's, since it was last given; read once a second at most."""
     anon_bytes: int | None = None
     """The part of the memory that is no file cache; read once a second at most."""
     gpus: tuple[GpuSample, ...] = ()

@@ -187,16 +187,12 @@ def _line_of(samples: Sequence[Sample], pick: Callable[[Sample], float | None]) 
 
 
 def _accumulated(rates: list[tuple[float, float | None]]) -> _Line:
-    """The integral of values that each hold for the time since the point before."""
-    points: list[tuple[float, float]] = []
-    total, before = 0.0, None
-    for t, value in rates:
-        if before is not None and value is not None:
-            if not points:
-                points.append((before, 0.0))
-            total += value * (t - before)
-            points.append((t, total))
-        before = t
+    """The integral of values that each hold for the time since the value before."""
+    points = [(t, 0.0) for t, _ in rates[:1]]
+    for t, value in rates[1:]:
+        if value is not None:
+            before, total = points[-1]
+            points.append((t, total + value * (t - before)))
     return _Line(points)
 
 

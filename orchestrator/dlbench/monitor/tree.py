@@ -9,6 +9,7 @@ the main process's session is followed too, and CPU time that would get lost is 
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass
 
 from dlbench.monitor.counter import Counter
@@ -17,6 +18,9 @@ from dlbench.monitor.source import Gone
 
 _TICK = 1.0 / os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+_DISCOVERY = 0.45
+"""Seconds between two searches for new processes. Their counters are cumulative: one found late
+catches up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,7 @@ class ProcessTree:
         self._last: dict[int, _Stat] = {}
         self._seen: set[str] = set()
         self._newest = b""
+        self._discovery_due = 0.0
         self._lost = 0
         self._highest = 0
         self._loadavg = Counter("/proc/loadavg")
@@ -93,6 +98,10 @@ class ProcessTree:
 
     def _discover(self) -> None:
         """Find new members. Without a new process on the machine this costs one small read."""
+        now = time.monotonic()
+        if now < self._discovery_due:
+            return
+        self._discovery_due = now + _DISCOVERY
         newest = self._loadavg.text(128).rsplit(b" ", 1)[-1]
         if newest == self._newest:
             return
