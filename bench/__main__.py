@@ -1,0 +1,94 @@
+"""`python -m bench JOB DATA OUT`: run one job; every way to end is an event and an exit code."""
+
+import importlib
+import os
+import sys
+import threading
+import time
+import traceback
+
+from bench import __version__, formats
+
+EXIT = {"ok": 0, "unsupported": 3, "import-failed": 4, "diverged": 5, "gpu-oom": 6, "oom": 7}
+_THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+
+
+def main(arguments):
+    if len(arguments) != 3:
+        print("usage: python -m bench JOB DATA OUT", file=sys.stderr)
+        return 2
+    job_file, data, out = arguments
+    _hold_lifeline()
+    try:
+        job = formats.read_job(job_file)
+    except formats.BadJob as error:
+        print(error, file=sys.stderr)
+        return 2
+    if job["threads"]:  # before NumPy or a framework is imported: their pools read these once
+        for name in _THREAD_VARIABLES:
+            os.environ[name] = str(job["threads"])
+    events = formats.Events(os.path.join(out, "events.jsonl"))
+    events.write("hello", bench=__version__, python=sys.version.split()[0], pid=os.getpid())
+    outcome, message = _run(job, data, out, events)
+    if outcome != "ok":
+        events.write("error", outcome=outcome, message=message[:4000])
+    events.write("end")
+    events.close()
+    return EXIT.get(outcome, 1)
+
+
+def _run(job, data, out, events):
+    """(outcome, message); never raises."""
+    start = time.monotonic()
+    try:
+        adapter = importlib.import_module("bench.adapters." + job["adapter"])
+    except Exception as error:
+        traceback.print_exc()
+        return "import-failed", "{}: {}".format(type(error).__name__, error)
+    events.write("phase", phase="import", seconds=round(time.monotonic() - start, 6))
+    from bench import trial, verify
+
+    action = {"train": trial.run, "verify": verify.run}[job["action"]]
+    try:
+        action(job, data, out, adapter, events)
+        return "ok", ""
+    except formats.Unsupported as error:
+        return "unsupported", str(error)
+    except formats.Diverged as error:
+        return "diverged", str(error)
+    except MemoryError as error:
+        return "oom", str(error) or "MemoryError"
+    except Exception as error:
+        traceback.print_exc()
+        text = "{}: {}".format(type(error).__name__, error)
+        return ("gpu-oom" if _is_gpu_memory(text) else "crashed"), text
+
+
+def _is_gpu_memory(text):
+    """The frameworks' words for a full GPU: there is no common exception type."""
+    text = text.lower()
+    return ("out of memory" in text and ("cuda" in text or "gpu" in text)) or (
+        "resourceexhausted" in text and "gpu" in text
+    )
+
+
+def _hold_lifeline():
+    """End with whoever started this: standard input stays open for as long as they live."""
+
+    def wait():
+        while os.read(0, 4096):
+            pass
+        os._exit(130)
+
+    if not sys.stdin.isatty():
+        threading.Thread(target=wait, daemon=True).start()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""One file per API generation of a framework; each turns the graph into that framework's layers."""

@@ -1,0 +1,92 @@
+"""What every framework that keeps images as NCHW has to know about canonical NHWC weights.
+
+A flattened NCHW image runs through C,H,W where the graph says H,W,C. Moving the image would cost
+time in every step, so the rows of the dense kernel behind it are moved instead, once, when weights
+go in or out. Where a flattened image goes anywhere else, it is brought to canonical order.
+"""
+
+import numpy as np
+
+_ELEMENTWISE = ("relu", "tanh", "sigmoid", "dropout")
+
+
+class Layout:
+    """Which vectors of a graph run through C,H,W, and how to turn arrays one way and the other."""
+
+    def __init__(self, graph):
+        self._nodes = {node["name"]: node for node in graph["nodes"]}
+        shapes = {spec["name"]: spec["shape"] for spec in graph["inputs"]}
+        shapes.update((node["name"], node["shape"]) for node in graph["nodes"])
+        consumers = {}
+        for node in graph["nodes"]:
+            for source in node["inputs"]:
+                consumers.setdefault(source, []).append(node)
+        self.folded = {}
+        """{vector: [H, W, C]} for the vectors whose order inside is C,H,W."""
+        self._kernels = {}
+        for node in graph["nodes"]:
+            if node["op"] == "flatten" and len(shapes[node["inputs"][0]]) == 3:
+                chain, dense = [], []
+                if self._follow(node["name"], consumers, graph["outputs"], chain, dense):
+                    image = shapes[node["inputs"][0]]
+                    self.folded.update((name, image) for name in chain)
+                    self._kernels.update((name, image) for name in dense)
+
+    def _follow(self, name, consumers, outputs, chain, dense):
+        """Collect what the vector flows through; False if its order would be seen outside."""
+        chain.append(name)
+        if name in outputs:
+            return False
+        for node in consumers.get(name, []):
+            if node["op"] == "dense":
+                dense.append(node["name"])
+            elif node["op"] not in _ELEMENTWISE or not self._follow(
+                node["name"], consumers, outputs, chain, dense
+            ):
+                return False
+        return True
+
+    def keeps_order(self, flatten):
+        """True if this flatten node may stay C,H,W; else it must be made canonical when it runs."""
+        return flatten in self.folded
+
+    def dense_in(self, node, kernel):
+        """A canonical dense kernel [in, out] with its rows as they are needed inside."""
+        if node not in self._kernels:
+            return kernel
+        height, width, channels = self._kernels[node]
+        rows = kernel.reshape(height, width, channels, -1).transpose(2, 0, 1, 3)
+        return rows.reshape(kernel.shape)
+
+    def dense_out(self, node, kernel):
+        """The canonical form of a dense kernel [in, out] from inside."""
+        if node not in self._kernels:
+            return kernel
+        height, width, channels = self._kernels[node]
+        rows = kernel.reshape(channels, height, width, -1).transpose(1, 2, 0, 3)
+        return rows.reshape(kernel.shape)
+
+    def value_out(self, name, value):
+        """The canonical form of a node's value: NCHW to NHWC, C,H,W vectors to H,W,C."""
+        if name in self.folded:
+            height, width, channels = self.folded[name]
+            image = value.reshape(-1, channels, height, width).transpose(0, 2, 3, 1)
+            return np.ascontiguousarray(image).reshape(value.shape)
+        if value.ndim == 4:
+            return np.ascontiguousarray(value.transpose(0, 2, 3, 1))
+        return value
+
+
+def value_in(value):
+    """A canonical NHWC batch as contiguous NCHW; anything else as it is."""
+    return np.ascontiguousarray(value.transpose(0, 3, 1, 2)) if value.ndim == 4 else value
+
+
+def kernel_in(kernel):
+    """HWIO to OIHW."""
+    return np.ascontiguousarray(kernel.transpose(3, 2, 0, 1))
+
+
+def kernel_out(kernel):
+    """OIHW to HWIO."""
+    return np.ascontiguousarray(kernel.transpose(2, 3, 1, 0))

@@ -1,0 +1,64 @@
+"""Arrays from disk, and the batches made of them: the same rows in the same order in every release."""
+
+import os
+
+import numpy as np
+
+_REAL_VALUED = ("sigmoid-cross-entropy", "mean-squared-error", "mean-absolute-error")
+
+
+class Split:
+    """One split of a data set, ready to be cut into batches."""
+
+    def __init__(self, arrays, divide=None, targets=None):
+        self._arrays = arrays
+        self._factor = {k: np.float32(1.0 / v) for k, v in (divide or {}).items()}
+        self._targets = targets or {}
+        sizes = {len(array) for array in arrays.values()}
+        if len(sizes) != 1:
+            raise ValueError("arrays of one split differ in length: {}".format(sorted(sizes)))
+        self.rows = sizes.pop()
+
+    def batch(self, rows):
+        """The rows (an index array or a slice) as a dictionary of NumPy arrays."""
+        return {name: self._cut(name, rows) for name in self._arrays}
+
+    def _cut(self, name, rows):
+        part = self._arrays[name][rows]
+        if name in self._factor:
+            return np.multiply(part, self._factor[name], dtype=np.float32)
+        if name in self._targets:  # the output's shape and type: nothing is left to broadcasting
+            return part.reshape((len(part),) + self._targets[name]).astype(np.float32)
+        if part.dtype.kind in "iu":
+            return part.astype(np.int32)
+        return np.ascontiguousarray(part, dtype=np.float32)
+
+    def batches(self, size):
+        """All rows in order, for evaluation."""
+        for start in range(0, self.rows, size):
+            yield self.batch(slice(start, start + size))
+
+
+def epoch_order(seed, epoch, rows, shuffle=True):
+    """The order of the rows in this epoch: a function of the seed and the epoch alone."""
+    if not shuffle:
+        return np.arange(rows)
+    return np.random.RandomState((seed * 1000003 + epoch) % 2**32).permutation(rows)
+
+
+def load(folder, data, graph, recipe):
+    """{"train": Split, "test": Split} of the job's data."""
+    shapes = {node["name"]: tuple(node["shape"]) for node in graph["nodes"]}
+    targets = {
+        loss["target"]: shapes[loss["output"]]
+        for loss in recipe["losses"]
+        if loss["name"] in _REAL_VALUED
+    }
+    splits = {}
+    for split, files in data["splits"].items():
+        arrays = {
+            name: np.load(os.path.join(folder, file), allow_pickle=False)
+            for name, file in files.items()
+        }
+        splits[split] = Split(arrays, data.get("divide"), targets)
+    return splits

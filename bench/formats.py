@@ -1,0 +1,80 @@
+"""The job that comes in and the events that go out, as FORMATS.md has them."""
+
+import contextlib
+import json
+import os
+import time
+
+VERSION = 1
+PHASES = ("import", "load", "build", "first-step", "warm-up", "train", "evaluate", "save", "verify")
+
+_JOB_KEYS = {
+    "v": int, "id": str, "action": str, "framework": str, "version": str, "adapter": str,
+    "variant": str, "device": str, "setting": str, "seed": int, "graph": dict, "recipe": dict,
+    "data": dict, "budget": dict, "save": bool,
+}  # fmt: skip
+_CHOICES = {
+    "action": ("train", "verify"),
+    "device": ("cpu", "gpu"),
+    "setting": ("matched", "native"),
+}
+
+
+class BadJob(ValueError):
+    """The job file is not one that this program can run."""
+
+
+class Unsupported(Exception):
+    """This release can't do what the job asks; the message says what and why."""
+
+
+class Diverged(Exception):
+    """The loss is no longer a finite number."""
+
+
+def read_job(path):
+    """The job at `path`, checked."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            job = json.load(file)
+    except (OSError, ValueError) as error:
+        raise BadJob("the job can't be read: {}".format(error))
+    if not isinstance(job, dict) or job.get("v") != VERSION:
+        raise BadJob("the job is not of version {}".format(VERSION))
+    for key, kind in _JOB_KEYS.items():
+        if not isinstance(job.get(key), kind):
+            raise BadJob("job.{} must be of type {}".format(key, kind.__name__))
+    for key, allowed in _CHOICES.items():
+        if job[key] not in allowed:
+            raise BadJob("job.{} must be one of {}".format(key, ", ".join(allowed)))
+    threads = job.setdefault("threads", None)
+    if threads is not None and not (isinstance(threads, int) and threads > 0):
+        raise BadJob("job.threads must be null or a positive whole number")
+    return job
+
+
+class Events:
+    """Writes events, each one line, each at once on disk for whoever follows the file."""
+
+    def __init__(self, path):
+        self._file = open(path, "a", buffering=1, encoding="utf-8")
+
+    def write(self, event, **fields):
+        line = {"v": VERSION, "t": round(time.monotonic(), 6), "event": event}
+        line.update(fields)
+        # allow_nan stays on: a diverged loss must be writable. The host reads NaN as such.
+        self._file.write(json.dumps(line, separators=(",", ":")) + "\n")
+
+    @contextlib.contextmanager
+    def phase(self, name, sync=None):
+        """Times a phase; `sync` is called before the clock stops."""
+        start = time.monotonic()
+        yield
+        if sync is not None:
+            sync()
+        self.write("phase", phase=name, seconds=round(time.monotonic() - start, 6))
+
+    def close(self):
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()

@@ -1,0 +1,1 @@
+"""The independent reference: every node's forward and backward pass written with NumPy alone."""

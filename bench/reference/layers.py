@@ -1,0 +1,260 @@
+"""Forward and backward passes of the graph's nodes, each a pair of functions on NHWC arrays.
+
+`forward(node, inputs, parameters, context)` returns the output and what the backward pass needs;
+`backward(node, cache, gradient)` returns the gradients of the inputs (a list) and of the
+parameters (a dictionary). `context.training` and `context.random` decide about dropout.
+"""
+
+import numpy as np
+
+from bench.reference import lstm
+
+
+class Context:
+    """How a pass is run."""
+
+    def __init__(self, training=False, random=None):
+        self.training = training
+        self.random = random
+        self.state = {}
+        """New running statistics of batch normalisation, {node: {parameter: value}}."""
+
+
+def _windows(x, size, stride):
+    """A view [B, rows, columns, h, w, C] of all windows; no copy."""
+    batch, height, width, channels = x.shape
+    rows = (height - size[0]) // stride[0] + 1
+    columns = (width - size[1]) // stride[1] + 1
+    b, h, w, c = x.strides
+    return np.lib.stride_tricks.as_strided(
+        x,
+        (batch, rows, columns, size[0], size[1], channels),
+        (b, h * stride[0], w * stride[1], h, w, c),
+        writeable=False,
+    )
+
+
+def _pad(x, padding, value=0.0):
+    if not any(padding[0] + padding[1]):
+        return x
+    return np.pad(x, [(0, 0), padding[0], padding[1], (0, 0)], "constant", constant_values=value)
+
+
+def _unpad(x, padding):
+    (top, bottom), (left, right) = padding
+    return x[:, top : x.shape[1] - bottom, left : x.shape[2] - right, :]
+
+
+def _scatter(windows, shape, stride):
+    """The sum of overlapping windows [B, rows, columns, h, w, C]: the transpose of `_windows`."""
+    total = np.zeros(shape, windows.dtype)
+    _, rows, columns, height, width, _ = windows.shape
+    for i in range(height):
+        for j in range(width):
+            total[
+                :,
+                i : i + rows * stride[0] : stride[0],
+                j : j + columns * stride[1] : stride[1],
+            ] += windows[:, :, :, i, j]
+    return total
+
+
+def conv2d(node, inputs, p, context):
+    x = _pad(inputs[0], node["padding"])
+    windows = _windows(x, node["kernel"], node["stride"])
+    flat = windows.reshape(windows.shape[:3] + (-1,))
+    y = flat @ p["kernel"].reshape(-1, node["filters"])
+    if node["bias"]:
+        y += p["bias"]
+    return y, (flat, x.shape, p["kernel"])
+
+
+def conv2d_backward(node, cache, dy):
+    flat, shape, kernel = cache
+    rows = dy.reshape(-1, node["filters"])
+    grads = {"kernel": (flat.reshape(len(rows), -1).T @ rows).reshape(kernel.shape)}
+    if node["bias"]:
+        grads["bias"] = rows.sum(axis=0)
+    windows = (dy @ kernel.reshape(-1, node["filters"]).T).reshape(dy.shape[:3] + kernel.shape[:3])
+    return [_unpad(_scatter(windows, shape, node["stride"]), node["padding"])], grads
+
+
+def maxpool(node, inputs, p, context):
+    x = _pad(inputs[0], node["padding"], -np.inf)
+    windows = _windows(x, node["size"], node["stride"])
+    flat = windows.reshape(windows.shape[:3] + (-1, x.shape[-1]))
+    chosen = flat.argmax(axis=3)
+    y = np.take_along_axis(flat, chosen[:, :, :, None], axis=3)[:, :, :, 0]
+    return y, (chosen, x.shape)
+
+
+def maxpool_backward(node, cache, dy):
+    chosen, shape = cache
+    size = node["size"]
+    places = np.arange(size[0] * size[1])[None, None, None, :, None]
+    flat = np.where(places == chosen[:, :, :, None], dy[:, :, :, None], 0).astype(dy.dtype)
+    windows = flat.reshape(dy.shape[:3] + (size[0], size[1], shape[-1]))
+    return [_unpad(_scatter(windows, shape, node["stride"]), node["padding"])], {}
+
+
+def avgpool(node, inputs, p, context):
+    x = _pad(inputs[0], node["padding"])
+    counted = _pad(np.ones((1,) + inputs[0].shape[1:3] + (1,), x.dtype), node["padding"])
+    counts = _windows(counted, node["size"], node["stride"]).sum(axis=(3, 4))
+    return _windows(x, node["size"], node["stride"]).sum(axis=(3, 4)) / counts, (counts, x.shape)
+
+
+def avgpool_backward(node, cache, dy):
+    counts, shape = cache
+    share = (dy / counts)[:, :, :, None, None, :]
+    size = node["size"]
+    windows = np.broadcast_to(share, dy.shape[:3] + (size[0], size[1], shape[-1]))
+    return [_unpad(_scatter(windows, shape, node["stride"]), node["padding"])], {}
+
+
+def globalavgpool(node, inputs, p, context):
+    return inputs[0].mean(axis=(1, 2)), inputs[0].shape
+
+
+def globalavgpool_backward(node, shape, dy):
+    share = dy[:, None, None, :] / (shape[1] * shape[2])
+    return [np.broadcast_to(share, shape).copy()], {}
+
+
+def globalmaxpool(node, inputs, p, context):
+    x = inputs[0]
+    flat = x.reshape(len(x), -1, x.shape[-1])
+    return flat.max(axis=1), (flat.argmax(axis=1), x.shape)
+
+
+def globalmaxpool_backward(node, cache, dy):
+    chosen, shape = cache
+    places = np.arange(shape[1] * shape[2])[None, :, None]
+    return [np.where(places == chosen[:, None], dy[:, None], 0).astype(dy.dtype).reshape(shape)], {}
+
+
+def batchnorm(node, inputs, p, context):
+    x = inputs[0]
+    axes = tuple(range(x.ndim - 1))
+    if not context.training:
+        mean, variance = p["mean"], p["variance"]
+    else:
+        mean, variance = x.mean(axis=axes), x.var(axis=axes)
+        rows = x.size // x.shape[-1]
+        seen = variance * (rows / (rows - 1.0)) if node["unbiased"] and rows > 1 else variance
+        keep = node["keep"]
+        context.state[node["name"]] = {
+            "mean": keep * p["mean"] + (1 - keep) * mean,
+            "variance": keep * p["variance"] + (1 - keep) * seen,
+        }
+    scale = 1.0 / np.sqrt(variance + node["epsilon"])
+    hat = (x - mean) * scale
+    return hat * p["gamma"] + p["beta"], (hat, scale, p["gamma"], context.training)
+
+
+def batchnorm_backward(node, cache, dy):
+    hat, scale, gamma, training = cache
+    axes = tuple(range(dy.ndim - 1))
+    grads = {"gamma": (dy * hat).sum(axis=axes), "beta": dy.sum(axis=axes)}
+    dhat = dy * gamma
+    if training:
+        dhat = dhat - dhat.mean(axis=axes) - hat * (dhat * hat).mean(axis=axes)
+    return [dhat * scale], grads
+
+
+def dense(node, inputs, p, context):
+    y = inputs[0] @ p["kernel"]
+    if node["bias"]:
+        y += p["bias"]
+    return y, (inputs[0], p["kernel"])
+
+
+def dense_backward(node, cache, dy):
+    x, kernel = cache
+    rows = dy.reshape(-1, dy.shape[-1])
+    grads = {"kernel": x.reshape(-1, x.shape[-1]).T @ rows}
+    if node["bias"]:
+        grads["bias"] = rows.sum(axis=0)
+    return [dy @ kernel.T], grads
+
+
+def embedding(node, inputs, p, context):
+    return p["table"][inputs[0]], (inputs[0], p["table"].shape)
+
+
+def embedding_backward(node, cache, dy):
+    ids, shape = cache
+    table = np.zeros(shape, dy.dtype)
+    np.add.at(table, ids, dy)
+    return [None], {"table": table}
+
+
+def dropout(node, inputs, p, context):
+    rate = node["rate"]
+    if not context.training or rate == 0:
+        return inputs[0], None
+    keep = context.random.uniform(size=inputs[0].shape) >= rate
+    mask = keep.astype(inputs[0].dtype) / (1 - rate)
+    return inputs[0] * mask, mask
+
+
+def dropout_backward(node, mask, dy):
+    return [dy if mask is None else dy * mask], {}
+
+
+def relu(node, inputs, p, context):
+    return np.maximum(inputs[0], 0), inputs[0] > 0
+
+
+def relu_backward(node, positive, dy):
+    return [dy * positive], {}
+
+
+def tanh(node, inputs, p, context):
+    y = np.tanh(inputs[0])
+    return y, y
+
+
+def tanh_backward(node, y, dy):
+    return [dy * (1 - y * y)], {}
+
+
+def sigmoid(node, inputs, p, context):
+    y = lstm.sigmoid(inputs[0])
+    return y, y
+
+
+def sigmoid_backward(node, y, dy):
+    return [dy * y * (1 - y)], {}
+
+
+def flatten(node, inputs, p, context):
+    return inputs[0].reshape(len(inputs[0]), -1), inputs[0].shape
+
+
+def flatten_backward(node, shape, dy):
+    return [dy.reshape(shape)], {}
+
+
+def add(node, inputs, p, context):
+    return sum(inputs[1:], inputs[0]), len(inputs)
+
+
+def add_backward(node, count, dy):
+    return [dy] * count, {}
+
+
+def concat(node, inputs, p, context):
+    return np.concatenate(inputs, axis=-1), np.cumsum([x.shape[-1] for x in inputs])[:-1]
+
+
+def concat_backward(node, edges, dy):
+    return np.split(dy, edges, axis=-1), {}
+
+
+def forward(node, inputs, parameters, context):
+    return globals()[node["op"]](node, inputs, parameters, context)
+
+
+def backward(node, cache, gradient):
+    return globals()[node["op"] + "_backward"](node, cache, gradient)

@@ -1,0 +1,55 @@
+"""The optimisers' formulas, as FORMATS.md states them. Updates are made in place."""
+
+import numpy as np
+
+from bench.weights import is_decayed
+
+
+class Optimizer:
+    """Keeps the state of one optimiser for all parameters."""
+
+    def __init__(self, recipe):
+        self._o = recipe["optimizer"]
+        self._step = {
+            "sgd": self._sgd,
+            "adam": self._adam,
+            "adadelta": self._adadelta,
+        }[self._o["name"]]
+        self._state = {}
+        self._t = 0
+
+    def apply(self, weights, gradients):
+        self._t += 1
+        decay = self._o.get("weight_decay", 0.0)
+        for node, parameters in gradients.items():
+            for name, g in parameters.items():
+                p = weights[node][name]
+                if decay and is_decayed(name):
+                    g = g + decay * p
+                p -= self._step((node, name), g)
+
+    def _slots(self, key, g):
+        if key not in self._state:
+            self._state[key] = [np.zeros_like(g), np.zeros_like(g)]
+        return self._state[key]
+
+    def _sgd(self, key, g):
+        slots, o = self._slots(key, g), self._o
+        slots[0] = o["momentum"] * slots[0] + g
+        return o["lr"] * (g + o["momentum"] * slots[0] if o["nesterov"] else slots[0])
+
+    def _adam(self, key, g):
+        slots, o = self._slots(key, g), self._o
+        slots[0] = o["beta1"] * slots[0] + (1 - o["beta1"]) * g
+        slots[1] = o["beta2"] * slots[1] + (1 - o["beta2"]) * g * g
+        m = slots[0] / (1 - o["beta1"] ** self._t)
+        v = slots[1] / (1 - o["beta2"] ** self._t)
+        return o["lr"] * m / (np.sqrt(v) + o["epsilon"])
+
+    def _adadelta(self, key, g):
+        slots, o = self._slots(key, g), self._o
+        rho, epsilon = o["rho"], o["epsilon"]
+        slots[0] = rho * slots[0] + (1 - rho) * g * g
+        d = g * np.sqrt(slots[1] + epsilon) / np.sqrt(slots[0] + epsilon)
+        slots[1] = rho * slots[1] + (1 - rho) * d * d
+        return o["lr"] * d

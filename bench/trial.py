@@ -1,0 +1,155 @@
+"""One trial: load, build, train with every step timed, evaluate after each epoch, save."""
+
+import math
+import os
+import time
+
+import numpy as np
+
+from bench import data, metrics, stack, weights
+from bench.adapters.base import Options
+from bench.formats import Diverged
+
+clock = time.monotonic
+
+
+def run(job, data_folder, out, adapter, events):
+    options = options_of(job)
+    adapter.set_up(options)
+    events.write("stack", **stack.describe(adapter))
+    with events.phase("load"):
+        splits = data.load(data_folder, job["data"], job["graph"], job["recipe"])
+    with events.phase("build"):
+        model = adapter.build(job["graph"], job["recipe"], options)
+        if job["setting"] == "matched":
+            model.load(weights.initial_weights(job["graph"], job["seed"]))
+        model.sync()
+    events.write(
+        "model",
+        parameters=weights.count(job["graph"]),
+        weights_sha256=weights.digest(model.weights()),
+        path=model.path,
+    )
+    training = Training(job, model, splits, events)
+    training.run()
+    np.savez(os.path.join(out, "predictions.npz"), **training.predictions)
+    if job["save"]:
+        with events.phase("save"):
+            _save(model, out)
+    events.write(
+        "result",
+        metrics=training.metrics,
+        loss=training.loss,
+        epochs=training.epochs,
+        steps=training.steps,
+        samples=training.samples,
+        threads_alive=stack.os_threads(),
+    )
+
+
+def options_of(job):
+    return Options(job["seed"], job["variant"], job["threads"], job["device"], job["setting"])
+
+
+class Training:
+    """Runs the epochs and keeps what they gave."""
+
+    def __init__(self, job, model, splits, events):
+        self._job, self._model, self._splits, self._events = job, model, splits, events
+        self._recipe = job["recipe"]
+        rows, batch = splits["train"].rows, self._recipe["batch"]
+        self._steps_an_epoch = math.ceil(rows / batch)
+        budget = job["budget"]
+        self._steps_total = budget["steps"] or budget["epochs"] * self._steps_an_epoch
+        # first step + warm-up must leave at least three quarters of a short run to be measured
+        self._warm = 1 + min(self._recipe["warmup"], max(0, (self._steps_total - 1) // 4))
+        self.epochs = self.steps = self.samples = 0
+        self.metrics, self.predictions, self.loss = {}, {}, None
+        self._reported = clock()
+
+    def run(self):
+        while self.steps < self._steps_total:
+            self._epoch(self.epochs + 1)
+
+    def _epoch(self, epoch):
+        before = min(self.steps, self._warm)
+        steps_ms, handles = [], []
+        self._data_s = 0.0
+        self._phase_start = started = clock()
+
+        def on_step(handle, seconds):
+            handles.append(handle)
+            steps_ms.append(round(seconds * 1000, 4))
+            self.steps += 1
+            if self.steps in (1, self._warm):
+                self._end_phase("first-step" if self.steps == 1 else "warm-up")
+            if clock() - self._reported >= 1.0:
+                self._report(epoch, handles)
+
+        self._model.train_epoch(self._batches(epoch), on_step)
+        if self.steps not in (1, self._warm):  # else the phase has just been ended
+            self._end_phase("train" if self.steps > self._warm else "warm-up")
+        train_s = clock() - started
+        losses = self._model.losses(handles)
+        _check_finite(losses, epoch)
+        with self._events.phase("evaluate", self._model.sync):
+            self.metrics, self.predictions = metrics.evaluate(
+                self._model, self._splits["test"], self._recipe
+            )
+        self.epochs, self.loss = epoch, float(np.mean(losses))
+        self._events.write(
+            "epoch",
+            epoch=epoch,
+            loss=self.loss,
+            first_losses=losses[:20] if epoch == 1 else [],
+            steps_ms=steps_ms,
+            data_ms=round(self._data_s * 1000, 3),
+            first=min(len(steps_ms), self._warm - before),
+            metrics=self.metrics,
+            train_s=round(train_s, 6),
+        )
+
+    def _batches(self, epoch):
+        """This epoch's batches, as many as the budget leaves; the time they take is kept apart."""
+        train, size = self._splits["train"], self._recipe["batch"]
+        start = clock()
+        order = data.epoch_order(self._job["seed"], epoch, train.rows, self._recipe["shuffle"])
+        left = (self._steps_total - self.steps) * size
+        for first in range(0, min(train.rows, left), size):
+            rows = order[first : first + size]
+            batch = train.batch(rows)
+            self.samples += len(rows)
+            self._data_s += clock() - start
+            yield batch
+            start = clock()
+
+    def _end_phase(self, name):
+        now = clock()
+        self._events.write("phase", phase=name, seconds=round(now - self._phase_start, 6))
+        self._phase_start = now
+
+    def _report(self, epoch, handles):
+        loss = self._model.losses(handles[-1:])[0]
+        _check_finite([loss], epoch)
+        self._events.write(
+            "progress", epoch=epoch, step=self.steps, steps=self._steps_total, loss=loss
+        )
+        self._reported = clock()
+
+
+def _check_finite(losses, epoch):
+    for loss in losses:
+        if not math.isfinite(loss):
+            raise Diverged("the loss became {} in epoch {}".format(loss, epoch))
+
+
+def _save(model, out):
+    flat = {
+        node + "/" + name: value
+        for node, parameters in model.weights().items()
+        for name, value in parameters.items()
+    }
+    np.savez(os.path.join(out, "weights.npz"), **flat)
+    folder = os.path.join(out, "native")
+    os.makedirs(folder)
+    model.save_native(folder)

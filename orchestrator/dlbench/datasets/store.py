@@ -1,0 +1,219 @@
+"""Data sets on disk: fetched once, converted once to plain arrays, checked before every use.
+
+A prepared data set is a folder of `.npy` files and a `manifest.json` with the hash of each. Nothing
+in it is executed: no pickle is read or written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dlbench import paths
+from dlbench.datasets import Dataset, Download, Source
+from dlbench.errors import UserError
+
+if TYPE_CHECKING:
+    from dlbench.datasets import Arrays
+
+VERSION = 1
+Progress = Callable[[str], None]
+_VERIFY_ROWS = (1024, 256)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A data set that is on disk and whole."""
+
+    name: str
+    source: Source
+    folder: Path
+    digest: str
+    splits: Mapping[str, Mapping[str, str]]
+    divide: Mapping[str, float]
+    bytes: int
+
+    def to_job(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "source": self.source,
+            "digest": self.digest,
+            "splits": self.splits,
+            "divide": dict(self.divide),
+        }
+
+
+def folder_of(dataset: Dataset, source: Source) -> Path:
+    return paths.cache() / "data" / f"{dataset.name}-{source}"
+
+
+def is_prepared(dataset: Dataset, source: Source) -> bool:
+    return (folder_of(dataset, source) / "manifest.json").is_file()
+
+
+def prepare(dataset: Dataset, source: Source = "real", say: Progress = lambda _: None) -> Prepared:
+    """The data set, fetched and converted if it is not there yet, and verified."""
+    folder = folder_of(dataset, source)
+    if not is_prepared(dataset, source):
+        if source == "synthetic":
+            arrays = dataset.synthetic(*dataset.rows)
+        else:
+            arrays = dataset.convert(_download(dataset, say))
+        _write(dataset, source, arrays, folder)
+    return verify(dataset, source)
+
+
+def prepare_proof(dataset: Dataset) -> Prepared:
+    """A small synthetic twin: all that the certificate needs, never downloaded."""
+    folder = paths.cache() / "data" / f"{dataset.name}-proof"
+    if not (folder / "manifest.json").is_file():
+        _write(dataset, "synthetic", dataset.synthetic(*_VERIFY_ROWS), folder)
+    return _read(dataset, "synthetic", folder)
+
+
+def prepare_from(dataset: Dataset, files: Path, say: Progress = lambda _: None) -> Prepared:
+    """The data set from official files that the user already has in a folder."""
+    found = {}
+    for item in dataset.downloads:
+        path = files / item.name
+        if not path.is_file():
+            raise UserError(f"{files} has no file {item.name}.", f"It is at {item.urls[0]}.")
+        _check(path, item)
+        say(f"{item.name}: checksum right")
+        found[item.name] = path
+    _write(dataset, "real", dataset.convert(found), folder_of(dataset, "real"))
+    return verify(dataset, "real")
+
+
+def verify(dataset: Dataset, source: Source) -> Prepared:
+    """The prepared data set, every file's hash compared with the manifest."""
+    return _read(dataset, source, folder_of(dataset, source))
+
+
+def _read(dataset: Dataset, source: Source, folder: Path) -> Prepared:
+    again = f"`dlbench data fetch {dataset.name} --again` makes it anew."
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text())
+        if manifest["v"] != VERSION:
+            raise UserError(f"{dataset.name} was prepared by another version of dlbench.", again)
+        for name, entry in manifest["files"].items():
+            if _hash(folder / name, "sha256") != entry["sha256"]:
+                raise UserError(f"{name} of data set {dataset.name} has been changed.", again)
+        return Prepared(
+            name=dataset.name,
+            source=source,
+            folder=folder,
+            digest=manifest["digest"],
+            splits=manifest["splits"],
+            divide=dataset.divide,
+            bytes=sum(entry["bytes"] for entry in manifest["files"].values()),
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"Data set {dataset.name} on disk is damaged ({error}).", again) from error
+
+
+def _write(dataset: Dataset, source: Source, arrays: Arrays, folder: Path) -> None:
+    """Arrays and manifest, whole or not at all."""
+    import numpy as np
+
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        making = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    except OSError as error:
+        raise UserError(
+            f"{folder.parent} can't be written ({error.strerror}).",
+            "Set DLBENCH_CACHE to a folder that can.",
+        ) from error
+    try:
+        files: dict[str, dict[str, Any]] = {}
+        splits: dict[str, dict[str, str]] = {}
+        for split, named in arrays.items():
+            for name, values in named.items():
+                file = f"{split}-{name}.npy"
+                np.save(making / file, np.ascontiguousarray(values), allow_pickle=False)
+                splits.setdefault(split, {})[name] = file
+                files[file] = {
+                    "sha256": _hash(making / file, "sha256"),
+                    "bytes": (making / file).stat().st_size,
+                    "shape": list(values.shape),
+                    "dtype": str(values.dtype),
+                }
+        manifest = {
+            "v": VERSION,
+            "name": dataset.name,
+            "source": source,
+            "title": dataset.title,
+            "licence": dataset.licence,
+            "digest": _digest(files),
+            "splits": splits,
+            "files": files,
+        }
+        (making / "manifest.json").write_text(json.dumps(manifest, indent=1))
+        making.chmod(0o755)
+        if folder.exists():
+            shutil.rmtree(folder)
+        os.replace(making, folder)
+    except OSError as error:
+        raise UserError(
+            f"Data set {dataset.name} can't be written: {error.strerror}.",
+            "Free some space or set DLBENCH_CACHE to another disk.",
+        ) from error
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+
+
+def _digest(files: Mapping[str, Mapping[str, Any]]) -> str:
+    lines = "".join(f"{entry['sha256']} {name}\n" for name, entry in sorted(files.items()))
+    return hashlib.sha256(lines.encode()).hexdigest()
+
+
+def _download(dataset: Dataset, say: Progress) -> dict[str, Path]:
+    import pooch
+
+    pooch.get_logger().setLevel("ERROR")
+    found = {}
+    for item in dataset.downloads:
+        problems = []
+        for url in item.urls:
+            say(f"{dataset.name}: {item.name} ({item.bytes / 1e6:.1f} MB)")
+            try:
+                target = paths.cache() / "downloads"
+                path = pooch.retrieve(url, item.checksum, fname=item.name, path=target)
+                found[item.name] = Path(path)
+                break
+            except Exception as error:  # whatever the mirror does, the next one is tried
+                problems.append(f"{url}: {_short(error)}")
+        else:
+            raise UserError(
+                f"{item.name} of data set {dataset.name} can't be downloaded"
+                f" ({'; '.join(problems)}).",
+                f"Get the files elsewhere and run `dlbench data fetch {dataset.name} --from DIR`,"
+                " or use `--data synthetic`.",
+            )
+    return found
+
+
+def _short(error: Exception) -> str:
+    text = str(error).split("\n")[0]
+    return text if len(text) < 120 else text[:117] + "…"
+
+
+def _check(path: Path, item: Download) -> None:
+    kind, _, wanted = item.checksum.partition(":")
+    if _hash(path, kind) != wanted:
+        raise UserError(
+            f"{path.name} is not the official file: its {kind} differs.",
+            f"Get it from {item.urls[0]}.",
+        )
+
+
+def _hash(path: Path, kind: str) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, kind).hexdigest()

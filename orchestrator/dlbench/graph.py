@@ -1,0 +1,313 @@
+"""Builds a model's graph, complete with shapes and parameters, as bench/FORMATS.md has it.
+
+    g = Graph("mnist-cnn")
+    x = g.input("image", (28, 28, 1))
+    x = g.relu(g.conv2d(x, 32, kernel=3))
+    …
+    g.outputs(g.dense(x, 10, name="logits"))
+
+Shapes and parameter counts are worked out here, once; whoever runs the graph reads them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+Shape = tuple[int, ...]
+Padding = Literal["valid", "same"] | Sequence[Sequence[int]]
+Pair = int | tuple[int, int]
+
+VERSION = 1
+_STATE = {("batchnorm", "mean"), ("batchnorm", "variance")}
+
+
+class GraphError(ValueError):
+    """A graph that can't be built: shapes that do not fit, names used twice."""
+
+
+class Graph:
+    """A list of nodes that grows; `to_json()` is what a job carries."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._inputs: list[dict[str, Any]] = []
+        self._nodes: list[dict[str, Any]] = []
+        self._outputs: list[str] = []
+        self._shapes: dict[str, Shape] = {}
+
+    def to_json(self) -> dict[str, Any]:
+        if not self._outputs:
+            raise GraphError(f"Graph {self.name!r} has no outputs.")
+        return {
+            "v": VERSION,
+            "name": self.name,
+            "inputs": self._inputs,
+            "nodes": self._nodes,
+            "outputs": self._outputs,
+        }
+
+    def input(self, name: str, shape: Shape, dtype: str = "float32") -> str:
+        self._claim(name, shape)
+        self._inputs.append({"name": name, "shape": list(shape), "dtype": dtype})
+        return name
+
+    def outputs(self, *names: str) -> None:
+        for name in names:
+            self._shape(name)
+        self._outputs = list(names)
+
+    def conv2d(
+        self,
+        x: str,
+        filters: int,
+        kernel: Pair,
+        *,
+        stride: Pair = 1,
+        padding: Padding = "valid",
+        bias: bool = True,
+        name: str | None = None,
+    ) -> str:
+        size, step = _pair(kernel), _pair(stride)
+        shape = self._image(x)
+        pads = _pads(padding, shape, size, step)
+        parameters = {"kernel": ((*size, shape[2], filters), "glorot-uniform")}
+        if bias:
+            parameters["bias"] = ((filters,), "zeros")
+        return self._add(
+            "conv2d",
+            [x],
+            (*_slide(shape, size, step, pads), filters),
+            parameters,
+            name,
+            kernel=list(size),
+            filters=filters,
+            stride=list(step),
+            padding=pads,
+            bias=bias,
+        )
+
+    def maxpool(self, x: str, size: Pair, **options: Any) -> str:
+        return self._pool("maxpool", x, size, **options)
+
+    def avgpool(self, x: str, size: Pair, **options: Any) -> str:
+        return self._pool("avgpool", x, size, **options)
+
+    def _pool(
+        self,
+        op: str,
+        x: str,
+        size: Pair,
+        *,
+        stride: Pair | None = None,
+        padding: Padding = "valid",
+        name: str | None = None,
+    ) -> str:
+        window, step = _pair(size), _pair(stride or size)
+        shape = self._image(x)
+        pads = _pads(padding, shape, window, step)
+        out = (*_slide(shape, window, step, pads), shape[2])
+        return self._add(op, [x], out, {}, name, size=list(window), stride=list(step), padding=pads)
+
+    def globalavgpool(self, x: str, name: str | None = None) -> str:
+        return self._add("globalavgpool", [x], self._image(x)[2:], {}, name)
+
+    def globalmaxpool(self, x: str, name: str | None = None) -> str:
+        return self._add("globalmaxpool", [x], self._image(x)[2:], {}, name)
+
+    def batchnorm(
+        self,
+        x: str,
+        *,
+        keep: float = 0.9,
+        epsilon: float = 1e-5,
+        unbiased: bool = True,
+        name: str | None = None,
+    ) -> str:
+        shape = self._shape(x)
+        channels = shape[-1:]
+        parameters = {
+            "gamma": (channels, "ones"),
+            "beta": (channels, "zeros"),
+            "mean": (channels, "zeros"),
+            "variance": (channels, "ones"),
+        }
+        return self._add(
+            "batchnorm",
+            [x],
+            shape,
+            parameters,
+            name,
+            keep=keep,
+            epsilon=epsilon,
+            unbiased=unbiased,
+        )
+
+    def dense(self, x: str, units: int, *, bias: bool = True, name: str | None = None) -> str:
+        shape = self._shape(x)
+        parameters = {"kernel": ((shape[-1], units), "glorot-uniform")}
+        if bias:
+            parameters["bias"] = ((units,), "zeros")
+        return self._add(
+            "dense", [x], (*shape[:-1], units), parameters, name, units=units, bias=bias
+        )
+
+    def embedding(self, x: str, vocabulary: int, units: int, name: str | None = None) -> str:
+        parameters = {"table": ((vocabulary, units), "uniform-0.05")}
+        shape = (*self._shape(x), units)
+        return self._add(
+            "embedding", [x], shape, parameters, name, vocabulary=vocabulary, units=units
+        )
+
+    def lstm(
+        self,
+        x: str,
+        units: int,
+        *,
+        lengths: str | None = None,
+        initial: tuple[str, str] | None = None,
+        output: Literal["sequence", "last"] = "last",
+        name: str | None = None,
+    ) -> str:
+        """The node's name; its final state is `NAME:h` and `NAME:c`."""
+        steps, features = self._sequence(x)
+        for state in initial or ():
+            if self._shape(state) != (units,):
+                raise GraphError(f"The initial state {state!r} does not have {units} units.")
+        parameters = {
+            "input_kernel": ((features, 4 * units), "glorot-uniform"),
+            "recurrent_kernel": ((units, 4 * units), "glorot-uniform"),
+            "bias": ((4 * units,), "forget-one"),
+        }
+        made = self._add(
+            "lstm",
+            [x],
+            (steps, units) if output == "sequence" else (units,),
+            parameters,
+            name,
+            units=units,
+            lengths=lengths,
+            initial=list(initial) if initial else None,
+            output=output,
+        )
+        self._shapes[f"{made}:h"] = self._shapes[f"{made}:c"] = (units,)
+        return made
+
+    def dropout(self, x: str, rate: float, name: str | None = None) -> str:
+        return self._add("dropout", [x], self._shape(x), {}, name, rate=rate)
+
+    def relu(self, x: str, name: str | None = None) -> str:
+        return self._add("relu", [x], self._shape(x), {}, name)
+
+    def tanh(self, x: str, name: str | None = None) -> str:
+        return self._add("tanh", [x], self._shape(x), {}, name)
+
+    def sigmoid(self, x: str, name: str | None = None) -> str:
+        return self._add("sigmoid", [x], self._shape(x), {}, name)
+
+    def flatten(self, x: str, name: str | None = None) -> str:
+        return self._add("flatten", [x], (math.prod(self._shape(x)),), {}, name)
+
+    def add(self, *xs: str, name: str | None = None) -> str:
+        shapes = {self._shape(x) for x in xs}
+        if len(xs) < 2 or len(shapes) != 1:
+            raise GraphError(f"add needs two or more equal shapes, not {sorted(shapes)}.")
+        return self._add("add", list(xs), shapes.pop(), {}, name)
+
+    def concat(self, *xs: str, name: str | None = None) -> str:
+        shapes = [self._shape(x) for x in xs]
+        if len({shape[:-1] for shape in shapes}) != 1:
+            raise GraphError(f"concat needs shapes equal but for the last axis, not {shapes}.")
+        width = sum(shape[-1] for shape in shapes)
+        return self._add("concat", list(xs), (*shapes[0][:-1], width), {}, name)
+
+    def _add(
+        self,
+        op: str,
+        inputs: list[str],
+        shape: Shape,
+        parameters: dict[str, tuple[Shape, str]],
+        name: str | None,
+        **attributes: Any,
+    ) -> str:
+        if name is None:
+            name = f"{op}{1 + sum(node['op'] == op for node in self._nodes)}"
+        for source in inputs:
+            self._shape(source)
+        self._claim(name, shape)
+        specs = {k: {"shape": list(s), "init": init} for k, (s, init) in parameters.items()}
+        self._nodes.append(
+            {
+                "name": name,
+                "op": op,
+                "inputs": inputs,
+                **attributes,
+                "shape": list(shape),
+                "parameters": specs,
+            }
+        )
+        return name
+
+    def _claim(self, name: str, shape: Shape) -> None:
+        if name in self._shapes or not name.replace("_", "").isalnum():
+            raise GraphError(f"{name!r} is used twice or is not a plain name.")
+        if any(size < 1 for size in shape):
+            raise GraphError(f"{name!r} would have the shape {shape}.")
+        self._shapes[name] = shape
+
+    def _shape(self, name: str) -> Shape:
+        if name not in self._shapes:
+            raise GraphError(f"{name!r} is not known in graph {self.name!r}.")
+        return self._shapes[name]
+
+    def _image(self, name: str) -> Shape:
+        shape = self._shape(name)
+        if len(shape) != 3:
+            raise GraphError(f"{name!r} is not an image [H,W,C] but {shape}.")
+        return shape
+
+    def _sequence(self, name: str) -> Shape:
+        shape = self._shape(name)
+        if len(shape) != 2:
+            raise GraphError(f"{name!r} is not a sequence [T,F] but {shape}.")
+        return shape
+
+
+def count_parameters(graph: dict[str, Any]) -> int:
+    """Trainable parameters of a graph in JSON form."""
+    return sum(
+        math.prod(spec["shape"])
+        for node in graph["nodes"]
+        for name, spec in node["parameters"].items()
+        if (node["op"], name) not in _STATE
+    )
+
+
+def _pair(value: Pair) -> tuple[int, int]:
+    return (value, value) if isinstance(value, int) else value
+
+
+def _pads(
+    padding: Padding, shape: Shape, size: tuple[int, int], step: tuple[int, int]
+) -> list[list[int]]:
+    """[[top, bottom], [left, right]]; "same" as TensorFlow has it: the odd one at the end."""
+    if padding == "valid":
+        return [[0, 0], [0, 0]]
+    if padding == "same":
+        pads = []
+        for extent, window, stride in zip(shape[:2], size, step, strict=True):
+            total = max(0, (math.ceil(extent / stride) - 1) * stride + window - extent)
+            pads.append([total // 2, total - total // 2])
+        return pads
+    return [[int(n) for n in side] for side in padding]
+
+
+def _slide(
+    shape: Shape, size: tuple[int, int], step: tuple[int, int], pads: list[list[int]]
+) -> tuple[int, int]:
+    rows, columns = (
+        (extent + sum(pad) - window) // stride + 1
+        for extent, window, stride, pad in zip(shape[:2], size, step, pads, strict=True)
+    )
+    return rows, columns

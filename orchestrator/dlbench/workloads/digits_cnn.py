@@ -1,0 +1,12 @@
+"""digits-cnn: the model of mnist-cnn on the 8x8 digits that ship with dlbench."""
+
+from dlbench.workloads import Workload, _elshawi
+
+WORKLOAD = Workload(
+    name="digits-cnn",
+    task="image classification",
+    dataset="digits",
+    graph=_elshawi.mnist_cnn("digits-cnn", (8, 8, 1)),
+    recipe=_elshawi.classification(epochs=20, batch=32),
+    about="Handwritten digits, 8x8, bundled: the model of mnist-cnn in small",
+)
