@@ -210,10 +210,10 @@ class Monitor:
             # Its sum lacks processes nobody waited for, the samples lack the last moments.
             cpu_s = max(cpu_s or 0.0, exit.cpu_seconds)
         if exit is not None and exit.rss_peak_bytes is not None:
-            # The kernel counts what a process was before exec too (a fork of the orchestrator),
-            # so this is taken only where nothing better was seen.
-            rss_peak = rss_peak or exit.rss_peak_bytes
-            peak = peak or exit.rss_peak_bytes
+            # Growth in the last moments: the high-water mark was last read up to a second ago.
+            rss_peak = max(rss_peak or 0, exit.rss_peak_bytes)
+            if self._source.origin != "cgroup":
+                peak = max(peak or 0, exit.rss_peak_bytes)
         gpu_reason = self._gpus.reason if self._gpus is not None else None
         return Totals(
             source=self._source.name,
