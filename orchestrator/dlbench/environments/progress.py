@@ -1,0 +1,24 @@
+"""How long work tells its caller how far it has come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing under way: `done` of `total` (0: not known), in bytes for downloads, else in parts."""
+
+    stage: str
+    """`download`, `install`, `base` or `build`."""
+    detail: str
+    done: int = 0
+    total: int = 0
+
+
+Progress = Callable[[Step], None]
+
+
+def silent(_: Step) -> None:
+    """Tells nobody."""

@@ -1,0 +1,210 @@
+"""The releases dlbench knows: one folder each, `images/<framework>/<version>/`.
+
+A folder holds `release.toml` (what a person decided) and a lock per device (what follows from it).
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from packaging.version import InvalidVersion, Version
+
+from dlbench import errors, paths
+from dlbench.environments import locks
+
+DEVICES = ("cpu", "gpu")
+
+_REQUIRED = {"framework", "version", "published", "adapter", "python", "variants", "verified"}
+_OPTIONAL = {"packages", "index", "base", "cpu", "gpu"}
+_GPU = {"requires", "cuda", "cudnn", "least_driver", "oldest_sm", "newest_sm", "base"}
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True)
+class Cuda:
+    """What the GPU packages of a release need of the machine."""
+
+    version: str
+    cudnn: str | None = None
+    least_driver: str | None = None
+    oldest_sm: int | None = None
+    newest_sm: int | None = None
+    """The newest GPU generation the toolkit has code for, as in sm_70; None: not known to end."""
+    base: str | None = None
+    """The base image that brings CUDA's libraries; None: they come as packages, any base will do."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """One pinned version of a framework."""
+
+    folder: Path
+    framework: str
+    version: str
+    published: str
+    adapter: str
+    python: tuple[str, ...]
+    """Accepted Python versions, the preferred one first."""
+    variants: tuple[str, ...]
+    """The ordinary ways to train; the first is the default."""
+    verified: tuple[str, ...]
+    """Devices on which it was seen to run."""
+    packages: tuple[str, ...] = ()
+    """Debian packages that it needs at run time, such as a compiler."""
+    index: Mapping[str, str] = field(default_factory=dict)
+    """Packages that the ordinary index does not have, with the index that does."""
+    base: str | None = None
+    """The public base image; None: the usual one of its Python."""
+    requires: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What was asked for, by device: the lock is what that resolved to."""
+    cuda: Cuda | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.framework}@{self.version}"
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        return tuple(device for device in DEVICES if self._lock_path(device).is_file())
+
+    def lock(self, device: str) -> Path:
+        """The lock of this device; an error where the release has none."""
+        path = self._lock_path(device)
+        if not path.is_file():
+            served = ", ".join(self.devices) or "no device at all"
+            raise errors.UserError(
+                f"{self.name} has no packages for device {device!r}; it has {served}.",
+                "Choose another --device or release.",
+            )
+        return path
+
+    def lock_digest(self, device: str) -> str:
+        return locks.digest(self.lock(device))
+
+    def _lock_path(self, device: str) -> Path:
+        return self.folder / f"{device}.lock"
+
+
+def load_releases(folder: Path | None = None) -> list[Release]:
+    """All releases under `folder` (default: those that ship with dlbench), oldest version first."""
+    root = folder or paths.bundled("images")
+    found = [load(path) for path in sorted(root.glob("*/*/release.toml"))]
+    return sorted(found, key=lambda release: (release.framework, Version(release.version)))
+
+
+def find(name: str, folder: Path | None = None) -> Release:
+    """The release of this name; a framework alone means its newest release."""
+    known = load_releases(folder)
+    matching = [r for r in known if name == r.name or name == r.framework]
+    if matching:
+        return matching[-1]
+    kind = "release" if "@" in name else "framework"
+    names = {r.name for r in known} if "@" in name else {r.framework for r in known}
+    raise errors.unknown(kind, name, names, listing="dlbench list releases")
+
+
+@functools.cache
+def load(path: Path) -> Release:
+    """Read one release.toml, strictly."""
+    try:
+        text = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise _broken(path, str(error)) from error
+    _check_keys(path, text, _REQUIRED, _OPTIONAL, "")
+    framework, version = _get(path, text, "framework", str), _get(path, text, "version", str)
+    folder = path.parent
+    if (folder.parent.name, folder.name) != (framework, version):
+        raise _broken(path, f"it describes {framework}@{version}, which is not its folder's name")
+    try:
+        Version(version)
+    except InvalidVersion as error:
+        raise _broken(path, f"{version!r} is not a version") from error
+    if not re.fullmatch(r"\d{4}-\d{2}", _get(path, text, "published", str)):
+        raise _broken(path, "`published` must be a month such as 2018-09")
+    python, variants = _strings(path, text, "python"), _strings(path, text, "variants")
+    if not python or not all(re.fullmatch(r"3\.\d+", each) for each in python):
+        raise _broken(path, '`python` must list versions such as "3.11"')
+    if not variants:
+        raise _broken(path, "`variants` must name at least one")
+    cpu, gpu = _table(path, text, "cpu"), _table(path, text, "gpu")
+    base = _table(path, text, "base")
+    _check_keys(path, cpu, set(), {"requires"}, "[cpu] ")
+    _check_keys(path, base, set(), {"image"}, "[base] ")
+    index = _table(path, text, "index")
+    return Release(
+        folder=folder,
+        framework=framework,
+        version=version,
+        published=_get(path, text, "published", str),
+        adapter=_get(path, text, "adapter", str),
+        python=python,
+        variants=variants,
+        verified=_strings(path, text, "verified"),
+        packages=_strings(path, text, "packages"),
+        index={locks.normalised(name): _get(path, index, name, str) for name in index},
+        base=_maybe(path, base, "image", str),
+        requires={"cpu": _strings(path, cpu, "requires"), "gpu": _strings(path, gpu, "requires")},
+        cuda=_cuda(path, gpu),
+    )
+
+
+def _cuda(path: Path, table: Mapping[str, object]) -> Cuda | None:
+    _check_keys(path, table, set(), _GPU, "[gpu] ")
+    if not table:
+        return None
+    return Cuda(
+        version=_get(path, table, "cuda", str),
+        cudnn=_maybe(path, table, "cudnn", str),
+        least_driver=_maybe(path, table, "least_driver", str),
+        oldest_sm=_maybe(path, table, "oldest_sm", int),
+        newest_sm=_maybe(path, table, "newest_sm", int),
+        base=_maybe(path, table, "base", str),
+    )
+
+
+def _check_keys(
+    path: Path, table: Mapping[str, object], required: set[str], optional: set[str], where: str
+) -> None:
+    if lacking := sorted(required - table.keys()):
+        raise _broken(path, f"{where}`{lacking[0]}` is missing")
+    if extra := sorted(table.keys() - required - optional):
+        near = errors.unknown("key", extra[0], required | optional)
+        raise _broken(path, f"{where}{extra[0]!r} is no key of it", near.remedy)
+
+
+def _get(path: Path, table: Mapping[str, object], key: str, kind: type[_Value]) -> _Value:
+    value = table.get(key)
+    if not isinstance(value, kind):
+        raise _broken(path, f"`{key}` must be given as {_WORDS[kind]}")
+    return value
+
+
+def _maybe(path: Path, table: Mapping[str, object], key: str, kind: type[_Value]) -> _Value | None:
+    return _get(path, table, key, kind) if key in table else None
+
+
+def _strings(path: Path, table: Mapping[str, object], key: str) -> tuple[str, ...]:
+    values = table.get(key, [])
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise _broken(path, f"`{key}` must be a list of strings")
+    return tuple(values)
+
+
+def _table(path: Path, table: Mapping[str, object], key: str) -> Mapping[str, object]:
+    value = table.get(key, {})
+    if not isinstance(value, dict):
+        raise _broken(path, f"[{key}] must be a table")
+    return value
+
+
+_WORDS: dict[type, str] = {str: "a string", int: "a whole number"}
+
+
+def _broken(path: Path, why: str, remedy: str = "") -> errors.UserError:
+    return errors.UserError(f"{path} is broken: {why}.", remedy or "Mend or restore the file.")

@@ -1,0 +1,171 @@
+"""Virtual environments: what the process engine runs a release in.
+
+An environment is made in its own folder, named by its lock's digest, and is ready when its marker is
+there: the marker is written last, so an interrupted preparation is simply done again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from dlbench import paths
+from dlbench.environments import installs, interpreters, locks, wheels
+from dlbench.environments.progress import Progress, Step, silent
+from dlbench.environments.releases import Release
+from dlbench.environments.targets import Target
+from dlbench.errors import UserError
+
+_MARKER = "ready.json"
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An environment that is ready."""
+
+    python: Path
+    """Its interpreter: what the process engine starts."""
+    python_version: str
+    digest: str
+    """The digest of the lock it was made from."""
+    bytes: int
+    made_s: float
+    """How long it took to make, when it was made."""
+    ready_s: float
+    """How long this preparation took: next to nothing where nothing had to be done."""
+
+
+@dataclass(frozen=True)
+class _Marker:
+    """What is remembered of an environment; every key has the type it was written with."""
+
+    python_version: str
+    digest: str
+    bytes: int
+    made_s: float
+
+
+def folder(release: Release, device: str) -> Path:
+    digest = release.lock_digest(device)
+    name = f"{release.framework}-{release.version}-{device}-{digest[:12]}"
+    return paths.cache() / "environments" / name
+
+
+def ready(release: Release, device: str) -> Prepared | None:
+    """The environment, if it is ready. Starts no process."""
+    begun = time.monotonic()
+    place = folder(release, device)
+    python = place / "bin" / "python"
+    try:
+        marker = _Marker(**json.loads((place / _MARKER).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+    # A link to an interpreter that has gone (a Python was removed) does not exist either.
+    if marker.digest != release.lock_digest(device) or not python.exists():
+        return None
+    return Prepared(python, **asdict(marker), ready_s=time.monotonic() - begun)
+
+
+def prepare(
+    release: Release, device: str, progress: Progress = silent, *, install_python: bool = True
+) -> Prepared:
+    """Make the environment of this release, unless it is ready already."""
+    begun = time.monotonic()
+    if found := ready(release, device):
+        return found
+    place = folder(release, device)
+    lock = locks.read(release.lock(device))
+    with wheels.exclusively(place.parent / f"{place.name}.lock"):
+        if found := ready(release, device):
+            return found
+        interpreter = interpreters.find(release.python, install=install_python)
+        fetched = wheels.fetch(release, device, interpreter.python, progress)
+        shutil.rmtree(place, ignore_errors=True)
+        progress(Step("install", release.name, 0, len(fetched)))
+        _install(release, interpreter, fetched, place)
+        _check(release, lock, Target.here(interpreter.python), place)
+        marker = _Marker(interpreter.version, lock.digest, size_of(place), time.monotonic() - begun)
+        written = place / f"{_MARKER}.new"
+        written.write_text(json.dumps(asdict(marker)), encoding="utf-8")
+        written.replace(place / _MARKER)
+        progress(Step("install", release.name, len(fetched), len(fetched)))
+    return Prepared(place / "bin" / "python", **asdict(marker), ready_s=time.monotonic() - begun)
+
+
+def differences(release: Release, device: str) -> list[str]:
+    """How the prepared environment differs from its lock: nothing, if all is well."""
+    prepared = ready(release, device)
+    if prepared is None:
+        return ["it is not prepared"]
+    lock = locks.read(release.lock(device))
+    target = Target.here(prepared.python_version.rpartition(".")[0])
+    return installs.differences(lock, target, _site_packages(folder(release, device), target))
+
+
+def size_of(place: Path) -> int:
+    """Bytes on disk, each file once however many links it has within."""
+    seen: set[int] = set()
+    total = 0
+    for parent, _, names in os.walk(place):
+        for name in names:
+            status = (Path(parent) / name).lstat()
+            if status.st_ino not in seen:
+                seen.add(status.st_ino)
+                total += status.st_blocks * 512
+    return total
+
+
+def _install(
+    release: Release,
+    interpreter: interpreters.Interpreter,
+    fetched: list[wheels.Wheel],
+    place: Path,
+) -> None:
+    import uv
+
+    program = uv.find_uv_bin()
+    with tempfile.TemporaryDirectory(prefix="installing-", dir=place.parent) as scratch:
+        # uv's own cache lies on the same disk, so files are linked into place, then it goes.
+        variables = {**os.environ, "UV_CACHE_DIR": f"{scratch}/cache", "UV_NO_CONFIG": "1"}
+        variables.pop("VIRTUAL_ENV", None)
+        _uv(release, [program, "venv", "--python", str(interpreter.path), str(place)], variables)
+        for sdists in (False, True):
+            if text := installs.listing(fetched, sdists=sdists):
+                file = Path(scratch) / "requirements.txt"
+                file.write_text(text, encoding="utf-8")
+                command = [program, "pip", "install", "--python", str(place / "bin" / "python")]
+                command += [*installs.OPTIONS, "--requirement", str(file)]
+                if sdists:
+                    command.append("--no-build-isolation")
+                _uv(release, command, variables)
+
+
+def _uv(release: Release, command: list[str], variables: dict[str, str]) -> None:
+    done = subprocess.run(
+        command, env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
+    if done.returncode != 0:
+        tail = "\n".join(done.stderr.strip().splitlines()[-20:])
+        raise UserError(
+            f"The environment of {release.name} could not be made:\n{tail}\n",
+            "Check the space on the disk and start again; downloads are kept.",
+        )
+
+
+def _check(release: Release, lock: locks.Lock, target: Target, place: Path) -> None:
+    if wrong := installs.differences(lock, target, _site_packages(place, target)):
+        raise UserError(
+            f"The environment of {release.name} is not what its lock says: {wrong[0]}.",
+            "Make the lock again with scripts/lock.",
+        )
+
+
+def _site_packages(place: Path, target: Target) -> list[str]:
+    site = place / "lib" / f"python{target.python}" / "site-packages"
+    return [path.name for path in site.iterdir()]
