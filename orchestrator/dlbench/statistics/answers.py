@@ -1,0 +1,114 @@
+"""The answer to "which is best?" as one paragraph that claims no more than was shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .verdicts import Outcome, Verdict, by_how_much, observed
+from .words import listing, p_value
+
+if TYPE_CHECKING:
+    from .comparison import Comparison
+
+_MOST = 6
+"""So many opponents are named one by one; the rest are in the table."""
+
+
+def answer(comparison: Comparison) -> str:
+    """Groups that may not be compared with each other get an answer each."""
+    said = [_leader(comparison, island) for island in _islands(comparison)]
+    said += [
+        f"{name} is not ranked: {listing([reason.value for reason in why])}."
+        for name, why in comparison.set_apart.items()
+    ]
+    across = [
+        v
+        for v in comparison.verdicts
+        if v.outcome is Outcome.NOT_COMPARABLE
+        and v.first in comparison.ranking
+        and v.second in comparison.ranking
+    ]
+    if across:
+        reasons = list(dict.fromkeys(reason.value for v in across for reason in v.reasons))
+        said.append(f"Between these there is no comparison: {listing(reasons)}.")
+    return " ".join(said) or "There are no groups."
+
+
+def _islands(comparison: Comparison) -> list[list[str]]:
+    """The ranked groups, parted by who may be compared with whom; each best first."""
+    linked = {name: {name} for name in comparison.ranking}
+    for verdict in comparison.tested:
+        joined = linked[verdict.first] | linked[verdict.second]
+        for name in joined:
+            linked[name] = joined
+    islands: list[list[str]] = []
+    seen: set[str] = set()
+    for name in comparison.ranking:
+        if name not in seen:
+            islands.append([other for other in comparison.ranking if other in linked[name]])
+            seen |= linked[name]
+    return islands
+
+
+def _leader(comparison: Comparison, island: list[str]) -> str:
+    best = island[0]
+    if len(island) == 1:
+        return f"{best} stands alone."
+    against = [v for v in comparison.tested if best in (v.first, v.second)]
+    place = {name: i for i, name in enumerate(island)}
+    against.sort(key=lambda v: place[_other(v, best)])
+    beaten = [v for v in against if _wins(v, best)]
+    level = [v for v in against if v.outcome is Outcome.EQUIVALENT]
+    unshown = [v for v in against if v.outcome is Outcome.NOT_SHOWN]
+    few = [v for v in against if v.outcome is Outcome.TOO_FEW]
+    kind = comparison.kind
+    margins = [f"than {_other(v, best)} by {_size(v)}" for v in beaten[:_MOST]]
+    if len(beaten) > _MOST:
+        margins.append(f"than {len(beaten) - _MOST} others")
+    if beaten and len(beaten) == len(against):
+        return f"{best} is {kind.best}: {kind.better} {listing(margins)}."
+    parts = []
+    if beaten:
+        parts.append(f"{best} is {kind.better} {listing(margins)}")
+    if level:
+        within = [_other(v, best) for v in level]
+        parts.append(f"{best} is equivalent to {listing(within)} within the stated margin")
+    if unshown:
+        seen = [_seen(v, best) for v in unshown[:_MOST]]
+        if len(unshown) > _MOST:
+            seen.append(f"{len(unshown) - _MOST} others")
+        parts.append(f"{best} is not shown to differ from {listing(seen)}")
+    if few:
+        named = [_other(v, best) for v in few]
+        needed = max(v.size.needed for v in few if v.size is not None)
+        paired = all(v.effect is not None and v.effect.paired for v in few)
+        unit = "pairs" if paired else "runs each"
+        parts.append(
+            f"there are too few runs to tell {best} from {listing(named)} "
+            f"({needed} {unit} are needed)"
+        )
+    if not parts:
+        return f"{best} leads, but no direction is clear."
+    text = "; ".join(parts) + "."
+    if beaten or level:
+        return text[0].upper() + text[1:] if not text.startswith(best) else text
+    return f"None is shown to be {kind.best}: {text}"
+
+
+def _other(verdict: Verdict, name: str) -> str:
+    return verdict.second if verdict.first == name else verdict.first
+
+
+def _wins(verdict: Verdict, name: str) -> bool:
+    won = Outcome.BETTER if verdict.first == name else Outcome.WORSE
+    return verdict.outcome is won
+
+
+def _size(verdict: Verdict) -> str:
+    return by_how_much(verdict.effect) if verdict.effect else ""
+
+
+def _seen(verdict: Verdict, best: str) -> str:
+    assert verdict.effect is not None and verdict.adjusted is not None
+    seen = observed(verdict.effect, verdict.first, verdict.second)
+    return f"{_other(verdict, best)} ({seen}, {p_value(verdict.adjusted)})"

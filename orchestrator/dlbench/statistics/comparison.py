@@ -1,0 +1,254 @@
+"""A whole family of groups on one metric: all pairs, one correction, one answer in words."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from .effects import Effect, comparable_scale, measure
+from .equivalence import Equivalence, equivalence
+from .intervals import DRAWS, SEED, Floats, Resamples, resample
+from .measurements import (
+    TIME,
+    Kind,
+    Measurements,
+    Pairing,
+    Reason,
+    Runs,
+    partners,
+    reasons_alone,
+    reasons_between,
+    runs_of,
+)
+from .rank_tests import RankTest, rank_sum, signed_rank
+from .ranks import differences
+from .sample_size import SampleSize, holm
+from .summary import Summary, summarise
+from .verdicts import Outcome, Verdict, judge
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All that can be said of these groups on this metric."""
+
+    metric: str
+    kind: Kind
+    alpha: float
+    margin: float | None
+    summaries: dict[str, Summary]
+    set_apart: dict[str, tuple[Reason, ...]]
+    """Groups that are shown but never ranked, and why."""
+    ranking: tuple[str, ...]
+    """The others, the best median (or mean, for differences) first."""
+    verdicts: tuple[Verdict, ...]
+
+    def between(self, first: str, second: str) -> Verdict:
+        for verdict in self.verdicts:
+            if (verdict.first, verdict.second) == (first, second):
+                return verdict
+        raise KeyError((first, second))
+
+    @property
+    def tested(self) -> tuple[Verdict, ...]:
+        return tuple(v for v in self.verdicts if v.outcome is not Outcome.NOT_COMPARABLE)
+
+    @property
+    def sizes(self) -> tuple[SampleSize, ...]:
+        """The sample sizes that occur, the weakest first."""
+        sizes = {v.size for v in self.tested if v.size is not None}
+        return tuple(sorted(sizes, key=lambda size: (-size.least, size.runs)))
+
+    @property
+    def sample_size_sentence(self) -> str:
+        """To be said before any result."""
+        if not self.sizes:
+            return "There is nothing to test: no two groups are comparable."
+        weakest = self.sizes[0]
+        if weakest.enough or len(self.sizes) == 1:
+            return weakest.sentence
+        weak = sum(1 for v in self.tested if v.size is not None and not v.size.enough)
+        return f"{weakest.sentence[:-1]}; this concerns {weak} of {len(self.tested)} comparisons."
+
+    @property
+    def answer(self) -> str:
+        """One paragraph: who leads and by how much, what is not shown, who is not ranked."""
+        from .answers import answer
+
+        return answer(self)
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.sample_size_sentence} {self.answer}"
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """One comparable pair, measured and tested but not yet judged."""
+
+    names: tuple[str, str]
+    effect: Effect
+    test: RankTest
+    equivalent: Equivalence | None
+    runs: tuple[int, ...]
+    left_out: tuple[int, int]
+
+
+@dataclass
+class _Draws:
+    """Resamples made once a group. Paired groups share the stream, so they are resampled alike."""
+
+    seed: int
+    rows: int
+    made: dict[tuple[str, int, frozenset[Hashable] | None], Resamples | None] = field(
+        default_factory=dict
+    )
+
+    def of(
+        self, name: str, values: Floats, stream: int, keys: frozenset[Hashable] | None
+    ) -> Resamples | None:
+        key = (name, stream, keys)
+        if key not in self.made:
+            self.made[key] = resample(values, self.seed + stream, self.rows)
+        return self.made[key]
+
+
+def compare(
+    groups: Mapping[str, Measurements],
+    kind: Kind = TIME,
+    *,
+    metric: str = "",
+    alpha: float = 0.05,
+    margin: float | None = None,
+    pairing: Pairing = "auto",
+    baseline: str | None = None,
+    level: float = 0.95,
+    seed: int = SEED,
+    draws: int = DRAWS,
+) -> Comparison:
+    """Every pair of groups (or every group against `baseline`), corrected by Holm over all of them.
+
+    `margin` is a factor for ratios and a difference otherwise; without one nothing is equivalent.
+    """
+    names = list(groups)
+    runs = {name: runs_of(group) for name, group in groups.items()}
+    alone = {name: reasons_alone(group, kind) for name, group in groups.items()}
+    drawn = _Draws(seed, draws)
+    streams = {name: 1 + place for place, name in enumerate(names)}
+    together = _all_paired(runs, pairing)
+
+    def described(name: str) -> Summary:
+        values = runs[name].values
+        stream, keys = (0, together) if together is not None else (streams[name], None)
+        made = drawn.of(name, values, stream, keys)
+        return summarise(values, made, level, groups[name].not_numbers)
+
+    summaries = {name: described(name) for name in names}
+    wanted = [(a, b) for a, b in combinations(names, 2) if baseline is None or baseline in (a, b)]
+    if baseline is not None:
+        # The baseline stands second: "B is slower than the baseline".
+        wanted = [(b, a) if a == baseline else (a, b) for a, b in wanted]
+    refused: dict[tuple[str, str], tuple[Reason, ...]] = {}
+    pairs: list[_Pair] = []
+    for a, b in wanted:
+        why = tuple(dict.fromkeys((*alone[a], *alone[b], *reasons_between(groups[a], groups[b]))))
+        if why:
+            refused[a, b] = why
+            continue
+        common = partners(runs[a], runs[b], pairing)
+        pairs.append(
+            _paired((a, b), runs, common, drawn, kind, alpha, margin, level)
+            if common is not None
+            else _unpaired((a, b), runs, streams, drawn, kind, alpha, margin, level)
+        )
+    judged = {verdict_names(v): v for v in _judged(pairs, alpha)}
+    verdicts = tuple(
+        judged[pair]
+        if pair in judged
+        else Verdict(*pair, kind, Outcome.NOT_COMPARABLE, refused[pair])
+        for pair in wanted
+    )
+    apart = {name: why for name, why in alone.items() if why}
+    middle = {name: s.median if kind.scale == "ratio" else s.mean for name, s in summaries.items()}
+    ranking = sorted(
+        (name for name in names if name not in apart),
+        key=lambda name: middle[name] if kind.less_is_better else -middle[name],
+    )
+    return Comparison(metric, kind, alpha, margin, summaries, apart, tuple(ranking), verdicts)
+
+
+def verdict_names(verdict: Verdict) -> tuple[str, str]:
+    return verdict.first, verdict.second
+
+
+def _all_paired(runs: Mapping[str, Runs], pairing: Pairing) -> frozenset[Hashable] | None:
+    """The keys, where every group has the very same: then one set of resamples serves all pairs."""
+    if pairing == "unpaired" or not runs:
+        return None
+    first = next(iter(runs.values())).keys
+    return frozenset(first) if first and all(r.keys == first for r in runs.values()) else None
+
+
+def _paired(
+    names: tuple[str, str],
+    runs: Mapping[str, Runs],
+    common: frozenset[Hashable],
+    draws: _Draws,
+    kind: Kind,
+    alpha: float,
+    margin: float | None,
+    level: float,
+) -> _Pair:
+    first, second = (runs[name] for name in names)
+    a, b = first.only(common), second.only(common)
+    drawn_a, drawn_b = draws.of(names[0], a, 0, common), draws.of(names[1], b, 0, common)
+    x, y = comparable_scale(a, b, kind)
+    return _Pair(
+        names,
+        measure(a, b, drawn_a, drawn_b, kind, True, level),
+        signed_rank(differences(x, y)),
+        equivalence(a, b, margin, kind, paired=True, alpha=alpha) if margin else None,
+        (len(a),),
+        (len(first.values) - len(a), len(second.values) - len(b)),
+    )
+
+
+def _unpaired(
+    names: tuple[str, str],
+    runs: Mapping[str, Runs],
+    streams: Mapping[str, int],
+    draws: _Draws,
+    kind: Kind,
+    alpha: float,
+    margin: float | None,
+    level: float,
+) -> _Pair:
+    a, b = (runs[name].values for name in names)
+    drawn_a = draws.of(names[0], a, streams[names[0]], None)
+    drawn_b = draws.of(names[1], b, streams[names[1]], None)
+    return _Pair(
+        names,
+        measure(a, b, drawn_a, drawn_b, kind, False, level),
+        rank_sum(a, b),
+        equivalence(a, b, margin, kind, paired=False, alpha=alpha) if margin else None,
+        (len(a), len(b)),
+        (0, 0),
+    )
+
+
+def _judged(pairs: list[_Pair], alpha: float) -> list[Verdict]:
+    adjusted = holm([pair.test.p for pair in pairs])
+    near = holm([pair.equivalent.p if pair.equivalent else 1.0 for pair in pairs])
+    return [
+        judge(
+            pair.names,
+            pair.effect,
+            pair.test,
+            adjusted[i],
+            SampleSize(pair.runs, len(pairs), alpha),
+            pair.equivalent,
+            near[i] if pair.equivalent else None,
+            pair.left_out,
+        )
+        for i, pair in enumerate(pairs)
+    ]

@@ -1,0 +1,132 @@
+"""How large a difference is: the ratio of medians or the difference of means, with an interval.
+
+Beside it stand two measures that outliers do not move: Hodges–Lehmann's shift (of logarithms where
+a ratio is asked for), whose interval is the exact rank test turned round, and Cliff's delta.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .intervals import DRAWS, SEED, Floats, Interval, Resamples, interval, resample
+from .measurements import TIME, Kind
+from .rank_tests import (
+    rank_sum_interval,
+    shift_of_groups,
+    shift_of_pairs,
+    signed_rank_interval,
+)
+from .ranks import cliffs_delta, differences, median
+from .words import number
+
+
+@dataclass(frozen=True)
+class Effect:
+    """Of the first group against the second."""
+
+    kind: Kind
+    estimate: float
+    """Ratio of medians, first by second; or difference of means, first minus second."""
+    interval: Interval | None
+    shift: float
+    """Hodges–Lehmann, as a ratio or a difference like the estimate."""
+    shift_interval: Interval | None
+    """Exact; None where so few runs give none at this level."""
+    delta: float
+    """Cliff's delta: how much likelier the first is greater than the second than the reverse."""
+    paired: bool
+    runs: tuple[int, ...]
+
+    @property
+    def neutral(self) -> float:
+        return 1.0 if self.kind.scale == "ratio" else 0.0
+
+    @property
+    def direction(self) -> int:
+        """1: the first is greater, -1: less, 0: the estimate and the shift do not agree on one."""
+        signs = {int(np.sign(x - self.neutral)) for x in (self.estimate, self.shift)}
+        return signs.pop() if len(signs) == 1 else 0
+
+    @property
+    def first_is_better(self) -> bool:
+        return self.direction != 0 and (self.direction < 0) == self.kind.less_is_better
+
+    @property
+    def magnitude(self) -> str:
+        """The size without its direction: `1.42 [1.38, 1.47]`, a factor or a difference."""
+        size, around = self.estimate, self.interval
+        if self.kind.scale == "ratio" and size < 1:
+            size, around = 1 / size, around.inverse() if around else None
+        elif self.kind.scale == "difference" and size < 0:
+            size, around = -size, around.negative() if around else None
+        return around.beside(size) if around else number(size)
+
+    @property
+    def sentence(self) -> str:
+        shown = self.interval.beside(self.estimate) if self.interval else number(self.estimate)
+        if self.kind.scale == "ratio":
+            return f"The ratio of medians is {shown}."
+        return f"The difference of means is {shown}."
+
+
+def effect(
+    first: Sequence[float] | Floats,
+    second: Sequence[float] | Floats,
+    kind: Kind = TIME,
+    *,
+    paired: bool = False,
+    level: float = 0.95,
+    seed: int = SEED,
+    draws: int = DRAWS,
+) -> Effect:
+    """Finite values; positive ones where a ratio is asked for; in the same order where paired."""
+    a = np.asarray(first, dtype=np.float64)
+    b = np.asarray(second, dtype=np.float64)
+    # Resampled with the same seed two groups move together; unpaired ones must not.
+    drawn_a, drawn_b = resample(a, seed, draws), resample(b, seed + (not paired), draws)
+    return measure(a, b, drawn_a, drawn_b, kind, paired, level)
+
+
+def measure(
+    a: Floats,
+    b: Floats,
+    drawn_a: Resamples | None,
+    drawn_b: Resamples | None,
+    kind: Kind,
+    paired: bool,
+    level: float,
+) -> Effect:
+    """As `effect`, of values that have been resampled already."""
+    ratio = kind.scale == "ratio"
+    x, y = comparable_scale(a, b, kind)
+    d = differences(x, y) if paired else None
+    if d is not None:
+        shift, around = shift_of_pairs(d), signed_rank_interval(d, level)
+    else:
+        shift, around = shift_of_groups(x, y), rank_sum_interval(x, y, level)
+    if ratio:
+        estimate = median(a) / median(b)
+        shift = float(np.exp(shift))
+        if around:
+            low, high = float(np.exp(around.low)), float(np.exp(around.high))
+            around = Interval(low, high, level, around.runs, around.method)
+    else:
+        estimate = float(d.mean()) if d is not None else float(a.mean() - b.mean())
+    spread = None
+    if drawn_a is not None and drawn_b is not None:
+        draws = _of_draws(drawn_a, drawn_b, ratio)
+        spread = interval(draws, min(len(a), len(b)), level)
+    runs = (len(a),) if paired else (len(a), len(b))
+    return Effect(kind, estimate, spread, shift, around, cliffs_delta(a, b), paired, runs)
+
+
+def comparable_scale(a: Floats, b: Floats, kind: Kind) -> tuple[Floats, Floats]:
+    """Values whose differences mean what is asked for: logarithms where that is a ratio."""
+    return (np.log(a), np.log(b)) if kind.scale == "ratio" else (a, b)
+
+
+def _of_draws(a: Resamples, b: Resamples, ratio: bool) -> Floats:
+    return a.medians / b.medians if ratio else a.means - b.means

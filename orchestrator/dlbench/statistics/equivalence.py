@@ -1,0 +1,90 @@
+"""Are two groups the same for all practical purposes? Only a margin stated beforehand can tell.
+
+Two one-sided exact rank tests: the groups are equivalent when both "the shift is at or beyond the
+upper margin" and "... the lower margin" are rejected. That is the same as an exact interval of
+level 1 - 2 alpha that lies inside the margin. An undetected difference is no equivalence.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .effects import comparable_scale
+from .intervals import Floats, Interval
+from .measurements import TIME, Kind
+from .rank_tests import rank_sum, rank_sum_interval, signed_rank, signed_rank_interval
+from .ranks import differences
+from .sample_size import least_p, least_p_unpaired
+from .words import number, percent, together
+
+
+@dataclass(frozen=True)
+class Equivalence:
+    margin: float
+    """A factor above 1 for ratios, a difference above 0 otherwise."""
+    p: float
+    """The greater of the two one-sided p-values."""
+    least: float
+    """The least p that so many runs can reach."""
+    interval: Interval | None
+    alpha: float
+    ratio: bool
+
+    @property
+    def possible(self) -> bool:
+        return self.least <= self.alpha
+
+    @property
+    def shown(self) -> bool:
+        return self.p <= self.alpha
+
+    @property
+    def sentence(self) -> str:
+        within = within_margin(self.margin, self.ratio)
+        if not self.possible or self.interval is None:
+            return f"Equivalence {within} cannot be shown with so few runs."
+        low, _, high = together(self.interval.low, self.interval.low, self.interval.high)
+        said = f"the {percent(self.interval.level)} interval is {low} to {high}"
+        if self.shown:
+            return f"Equivalent {within}: {said}."
+        return f"Equivalence {within} is not shown: {said}."
+
+
+def within_margin(margin: float, ratio: bool) -> str:
+    return f"within a factor of {number(margin)}" if ratio else f"within {number(margin)}"
+
+
+def equivalence(
+    first: Sequence[float] | Floats,
+    second: Sequence[float] | Floats,
+    margin: float,
+    kind: Kind = TIME,
+    *,
+    paired: bool = False,
+    alpha: float = 0.05,
+) -> Equivalence:
+    """Finite values; positive ones where a ratio is asked for; in the same order where paired."""
+    ratio = kind.scale == "ratio"
+    if margin <= (1 if ratio else 0):
+        raise ValueError(f"a margin of {margin} leaves no room")
+    a = np.asarray(first, dtype=np.float64)
+    b = np.asarray(second, dtype=np.float64)
+    x, y = comparable_scale(a, b, kind)
+    room = math.log(margin) if ratio else margin
+    if paired:
+        d = differences(x, y)
+        p = max(signed_rank(d + room, "greater").p, signed_rank(d - room, "less").p)
+        around = signed_rank_interval(d, 1 - 2 * alpha)
+        least = least_p(len(a)) / 2
+    else:
+        p = max(rank_sum(x + room, y, "greater").p, rank_sum(x - room, y, "less").p)
+        around = rank_sum_interval(x, y, 1 - 2 * alpha)
+        least = least_p_unpaired(len(a), len(b)) / 2
+    if around and ratio:
+        low, high = math.exp(around.low), math.exp(around.high)
+        around = Interval(low, high, around.level, around.runs, around.method)
+    return Equivalence(margin, p, least, around, alpha, ratio)

@@ -1,0 +1,145 @@
+"""What may be said of one pair of groups on one metric, and in which words.
+
+Six sentences, never mixed up: better or worse by so much, equivalent, not shown to differ, too few
+runs, not comparable. "Different" rests on the exact test after Holm's correction alone, so that
+false alarms stay at or below alpha whatever the noise looks like; effect and interval say how
+large it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from .effects import Effect
+from .equivalence import Equivalence, within_margin
+from .measurements import Kind, Reason
+from .rank_tests import RankTest
+from .sample_size import SampleSize
+from .words import count, listing, number, p_value
+
+
+class Outcome(Enum):
+    BETTER = "better"
+    WORSE = "worse"
+    EQUIVALENT = "equivalent"
+    NOT_SHOWN = "not shown to differ"
+    TOO_FEW = "too few runs"
+    NOT_COMPARABLE = "not comparable"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """On the first group against the second."""
+
+    first: str
+    second: str
+    kind: Kind
+    outcome: Outcome
+    reasons: tuple[Reason, ...] = ()
+    """Why they are not comparable."""
+    effect: Effect | None = None
+    test: RankTest | None = None
+    adjusted: float | None = None
+    """The test's p after Holm's correction."""
+    size: SampleSize | None = None
+    equivalence: Equivalence | None = None
+    equivalence_adjusted: float | None = None
+    left_out: tuple[int, int] = (0, 0)
+    """Runs of either group that have no partner in the other."""
+
+    @property
+    def different(self) -> bool:
+        return self.outcome in (Outcome.BETTER, Outcome.WORSE)
+
+    @property
+    def sentence(self) -> str:
+        tail = ""
+        if any(self.left_out):
+            tail = f" ({count(sum(self.left_out), 'run')} without a partner left out)"
+        return f"{self._said()}{tail}."
+
+    def _said(self) -> str:
+        pair = f"{self.first} and {self.second}"
+        if self.outcome is Outcome.NOT_COMPARABLE:
+            why = listing([reason.value for reason in self.reasons])
+            return f"{pair} are not comparable: {why}"
+        effect, size, adjusted = self.effect, self.size, self.adjusted
+        assert effect is not None and size is not None and adjusted is not None
+        seen = observed(effect, self.first, self.second)
+        if self.different:
+            word = self.kind.better if self.outcome is Outcome.BETTER else self.kind.worse
+            said = f"{self.first} is {word} than {self.second} by {by_how_much(effect)}"
+            around = effect.interval
+            unsure = ""
+            if around and around.holds(effect.neutral):
+                # The ranks differ beyond doubt, the size may still be small.
+                unsure = ", though the interval of its size includes none"
+            return f"{said} ({p_value(adjusted)}{unsure})"
+        if self.outcome is Outcome.TOO_FEW:
+            have = " and ".join(str(n) for n in size.runs)
+            unit = "pairs" if effect.paired else "runs"
+            each = "" if effect.paired else " on either side"
+            return (
+                f"There are too few runs to tell {pair} apart: {have} {unit}, "
+                f"{size.needed}{each} are needed; so far {seen}"
+            )
+        if self.outcome is Outcome.EQUIVALENT:
+            assert self.equivalence is not None
+            within = within_margin(self.equivalence.margin, self.equivalence.ratio)
+            return f"{pair} are equivalent {within}: {seen}"
+        if adjusted <= size.alpha:
+            # Only the direction is missing: see `judge`.
+            return f"{pair} are not shown to differ in one direction: {seen} ({p_value(adjusted)})"
+        return f"{pair} are not shown to differ: {seen} ({p_value(adjusted)})"
+
+
+def by_how_much(effect: Effect) -> str:
+    return f"a factor of {effect.magnitude}" if effect.kind.scale == "ratio" else effect.magnitude
+
+
+def observed(effect: Effect, first: str, second: str) -> str:
+    """What was seen, without any claim that it is more than chance."""
+    what = "the ratio of medians" if effect.kind.scale == "ratio" else "the difference of means"
+    shown = effect.interval.beside(effect.estimate) if effect.interval else number(effect.estimate)
+    joined = "to" if effect.kind.scale == "ratio" else "and"
+    return f"{what} of {first} {joined} {second} is {shown}"
+
+
+def judge(
+    verdict_of: tuple[str, str],
+    effect: Effect,
+    test: RankTest,
+    adjusted: float,
+    size: SampleSize,
+    equivalent: Equivalence | None = None,
+    equivalent_adjusted: float | None = None,
+    left_out: tuple[int, int] = (0, 0),
+) -> Verdict:
+    """The one outcome that the numbers allow.
+
+    A margin says which differences do not matter: a pair shown to lie within it is equivalent, even
+    where the test resolves a smaller difference. A difference counts only where the estimate and
+    the ranks agree on its direction.
+    """
+    alpha = size.alpha
+    if equivalent is not None and equivalent_adjusted is not None and equivalent_adjusted <= alpha:
+        outcome = Outcome.EQUIVALENT
+    elif adjusted <= alpha and effect.direction:
+        outcome = Outcome.BETTER if effect.first_is_better else Outcome.WORSE
+    elif not size.enough:
+        outcome = Outcome.TOO_FEW
+    else:
+        outcome = Outcome.NOT_SHOWN
+    return Verdict(
+        *verdict_of,
+        kind=effect.kind,
+        outcome=outcome,
+        effect=effect,
+        test=test,
+        adjusted=adjusted,
+        size=size,
+        equivalence=equivalent,
+        equivalence_adjusted=equivalent_adjusted,
+        left_out=left_out,
+    )

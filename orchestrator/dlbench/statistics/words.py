@@ -1,0 +1,49 @@
+"""How numbers are worded: one place, so that every sentence of a report rounds in the same way."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+
+def number(x: float, digits: int = 4) -> str:
+    """A value with `digits` significant digits, never in exponents where a reader can be spared."""
+    if not math.isfinite(x):
+        return str(x)
+    if x == 0:
+        return "0"
+    size = math.floor(math.log10(abs(x)))
+    if -5 <= size < 9:
+        text = f"{x:.{max(0, digits - 1 - size)}f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    return f"{x:.{digits - 1}e}"
+
+
+def together(estimate: float, low: float, high: float, least: int = 2) -> tuple[str, str, str]:
+    """An estimate and its interval with equally many decimals, as many as its width earns."""
+    width = high - low
+    size = max(abs(estimate), abs(low), abs(high))
+    decimals = least
+    if width > 0 and math.isfinite(width):
+        decimals = max(least, min(6, -math.floor(math.log10(width))))
+    if size >= 100:
+        decimals = max(0, decimals - math.floor(math.log10(size)) + 1) if math.isfinite(size) else 0
+    return f"{estimate:.{decimals}f}", f"{low:.{decimals}f}", f"{high:.{decimals}f}"
+
+
+def p_value(p: float) -> str:
+    return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}"
+
+
+def percent(share: float) -> str:
+    return f"{number(100 * share, 3)} %"
+
+
+def count(n: int, noun: str, plural: str = "") -> str:
+    return f"{n} {noun if n == 1 else plural or noun + 's'}"
+
+
+def listing(items: Sequence[str], word: str = "and") -> str:
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} {word} {items[-1]}"

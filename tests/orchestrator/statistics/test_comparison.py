@@ -1,0 +1,235 @@
+"""What is said of groups: each outcome, its exact words, and what keeps groups apart."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import numpy as np
+import pytest
+from dlbench.statistics import (
+    LOSS,
+    MEMORY,
+    SCORE,
+    THROUGHPUT,
+    TIME,
+    Comparison,
+    Kind,
+    Measurements,
+    Outcome,
+    Reason,
+    compare,
+)
+
+
+def runs(middle: float, n: int, seed: int, spread: float = 0.03, **more: object) -> Measurements:
+    noise = np.random.default_rng(seed).normal(0, spread, size=n)
+    values = tuple((middle * np.exp(noise)).tolist())
+    return Measurements(values, tuple(range(n)), **more)  # type: ignore[arg-type]
+
+
+def test_faster_by_a_factor_with_its_interval() -> None:
+    found = compare({"torch": runs(10, 8, 1), "mxnet": runs(14, 8, 2)})
+    verdict = found.between("torch", "mxnet")
+    assert verdict.outcome is Outcome.BETTER
+    assert re.fullmatch(
+        r"torch is faster than mxnet by a factor of 1\.\d\d \[1\.\d\d, 1\.\d\d\] \(p = 0\.0078\)\.",
+        verdict.sentence,
+    )
+    assert verdict.effect is not None and verdict.effect.interval is not None
+    assert verdict.effect.interval.holds(10 / 14)
+    assert found.answer.startswith("torch is fastest: faster than mxnet by a factor of 1.")
+    assert found.sentence.startswith("With 8 pairs the least p is 0.00781, within 0.05")
+
+
+@pytest.mark.parametrize(
+    ("kind", "outcome"),
+    [(TIME, Outcome.BETTER), (MEMORY, Outcome.BETTER), (THROUGHPUT, Outcome.WORSE)],
+)
+def test_less_is_better_or_worse_by_the_metrics_kind(kind: Kind, outcome: Outcome) -> None:
+    found = compare({"a": runs(1, 10, 1), "b": runs(2, 10, 2)}, kind)
+    assert found.between("a", "b").outcome is outcome
+    assert found.ranking[0] == ("a" if outcome is Outcome.BETTER else "b")
+
+
+def test_accuracies_are_compared_by_their_difference() -> None:
+    a = Measurements((0.91, 0.92, 0.90, 0.91, 0.93, 0.92), tuple(range(6)))
+    b = Measurements((0.88, 0.90, 0.87, 0.89, 0.90, 0.88), tuple(range(6)))
+    verdict = compare({"a": a, "b": b}, SCORE).between("a", "b")
+    assert verdict.outcome is Outcome.BETTER
+    assert verdict.effect is not None
+    assert verdict.effect.estimate == pytest.approx(np.mean(a.values) - np.mean(b.values))
+    assert "a is better than b by 0.03 [" in verdict.sentence
+    assert compare({"a": a, "b": b}, LOSS).between("a", "b").outcome is Outcome.WORSE
+
+
+def test_five_pairs_are_too_few_and_that_is_not_no_difference() -> None:
+    found = compare({"a": runs(1, 5, 1), "b": runs(3, 5, 2)})
+    verdict = found.between("a", "b")
+    assert verdict.outcome is Outcome.TOO_FEW
+    assert verdict.sentence.startswith(
+        "There are too few runs to tell a and b apart: 5 pairs, 6 are needed; so far the ratio"
+    )
+    assert found.sentence.startswith("With 5 pairs the least p is 0.0625, above 0.05")
+    assert "None is shown to be fastest" in found.answer
+
+
+def test_six_groups_of_nine_pairs_are_too_few() -> None:
+    groups = {str(i): runs(1 + i, 9, i) for i in range(6)}
+    assert all(v.outcome is Outcome.TOO_FEW for v in compare(groups).verdicts)
+    groups = {str(i): runs(1 + i, 10, i) for i in range(6)}
+    assert all(v.different for v in compare(groups).verdicts)
+
+
+def test_not_shown_to_differ() -> None:
+    verdict = compare({"a": runs(1, 10, 1), "b": runs(1, 10, 2)}).between("a", "b")
+    assert verdict.outcome is Outcome.NOT_SHOWN
+    assert verdict.sentence.startswith("a and b are not shown to differ: the ratio of medians of a")
+
+
+def test_equivalent_only_inside_a_stated_margin() -> None:
+    groups = {"a": runs(1, 12, 1, 0.005), "b": runs(1.002, 12, 2, 0.005)}
+    assert compare(groups).between("a", "b").outcome is Outcome.NOT_SHOWN
+    found = compare(groups, margin=1.05).between("a", "b")
+    assert found.outcome is Outcome.EQUIVALENT
+    assert "a and b are equivalent within a factor of 1.05" in found.sentence
+    wide = {"a": runs(1, 12, 1, 0.2), "b": runs(1, 12, 2, 0.2)}
+    assert compare(wide, margin=1.05).between("a", "b").outcome is Outcome.NOT_SHOWN
+
+
+def test_a_resolved_difference_inside_the_margin_is_equivalent() -> None:
+    groups = {"a": runs(1, 20, 1, 0.001), "b": runs(1.01, 20, 2, 0.001)}
+    assert compare(groups).between("a", "b").different
+    assert compare(groups, margin=1.05).between("a", "b").outcome is Outcome.EQUIVALENT
+
+
+def test_deterministic_accuracies(recwarn: pytest.WarningsRecorder) -> None:
+    same = Measurements((0.9,) * 8, tuple(range(8)))
+    other = Measurements((0.8,) * 8, tuple(range(8)))
+    found = compare({"a": same, "b": same, "c": other}, SCORE)
+    assert found.between("a", "b").outcome is Outcome.NOT_SHOWN
+    assert found.between("a", "c").outcome is Outcome.BETTER
+    assert "a is better than c by 0.10 [0.10, 0.10]" in found.between("a", "c").sentence
+    near = compare({"a": same, "b": same}, SCORE, margin=0.01)
+    assert near.between("a", "b").outcome is Outcome.EQUIVALENT
+    assert compare({"a": same, "b": same}, margin=1.05).verdicts[0].outcome is Outcome.EQUIVALENT
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "reason"),
+    [
+        ("certified", False, Reason.UNCERTIFIED),
+        ("complete", False, Reason.TRUNCATED),
+        ("data", "other", Reason.DATA),
+        ("machine", "other", Reason.MACHINE),
+        ("scale", "3 epochs", Reason.SCALE),
+    ],
+)
+def test_what_is_not_comparable_is_never_tested(field: str, value: object, reason: Reason) -> None:
+    found = compare(
+        {"a": runs(1, 10, 1), "b": runs(2, 10, 2), "x": runs(1, 10, 3, **{field: value})}
+    )
+    verdict = found.between("a", "x")
+    assert verdict.outcome is Outcome.NOT_COMPARABLE and verdict.reasons == (reason,)
+    assert verdict.sentence == f"a and x are not comparable: {reason.value}."
+    # It takes no part in the correction either.
+    assert len(found.tested) == 1
+    assert found.between("a", "b").size is not None
+    assert found.between("a", "b").size.comparisons == 1  # type: ignore[union-attr]
+    assert reason.value in found.answer
+
+
+def test_zero_has_no_ratio() -> None:
+    found = compare({"a": Measurements((0.0, 1.0, 2.0)), "b": Measurements((1.0, 1.0, 2.0))})
+    assert found.set_apart == {"a": (Reason.NOT_POSITIVE,)}
+
+
+def test_groups_without_numbers() -> None:
+    nan = float("nan")
+    found = compare({"a": Measurements((nan, nan)), "b": runs(1, 6, 1)})
+    assert found.set_apart == {"a": (Reason.EMPTY,)}
+    assert found.answer == "b stands alone. a is not ranked: no values."
+    assert found.sample_size_sentence == "There is nothing to test: no two groups are comparable."
+
+
+def test_runs_are_paired_by_seed_whatever_their_order() -> None:
+    a = Measurements((1.0, 2, 3, 4, 5, 6), (1, 2, 3, 4, 5, 6))
+    b = Measurements((6.6, 5.5, 4.4, 3.3, 2.2, 1.1), (6, 5, 4, 3, 2, 1))
+    verdict = compare({"a": a, "b": b}).between("a", "b")
+    assert verdict.effect is not None and verdict.effect.paired
+    assert verdict.outcome is Outcome.BETTER
+
+
+def test_runs_without_a_partner_are_left_out_and_said() -> None:
+    a, b = runs(1, 8, 1), runs(2, 8, 2)
+    gap = Measurements((*b.values[:7], float("nan")), b.keys)
+    verdict = compare({"a": a, "b": gap}).between("a", "b")
+    assert verdict.left_out == (1, 0)
+    assert verdict.sentence.endswith("(1 run without a partner left out).")
+
+
+def test_groups_with_few_common_seeds_are_not_paired() -> None:
+    a = runs(1, 8, 1)
+    b = Measurements(runs(2, 8, 2).values, tuple(range(6, 14)))
+    verdict = compare({"a": a, "b": b}).between("a", "b")
+    assert verdict.effect is not None and not verdict.effect.paired
+    assert verdict.test is not None and verdict.test.name == "Mann–Whitney test"
+    assert verdict.outcome is Outcome.BETTER
+
+
+def test_a_seed_that_comes_twice_is_two_pairs() -> None:
+    a = Measurements((1.0, 1.1, 1.2, 1.0, 1.1, 1.2), (1, 2, 3, 1, 2, 3))
+    b = Measurements((2.0, 2.1, 2.2, 2.0, 2.1, 2.2), (1, 2, 3, 1, 2, 3))
+    assert compare({"a": a, "b": b}).between("a", "b").outcome is Outcome.BETTER
+
+
+def test_a_baseline_is_compared_with_everything_and_nothing_else() -> None:
+    groups = {"old": runs(1, 8, 1), "new": runs(1.5, 8, 2), "newer": runs(2, 8, 3)}
+    found = compare(groups, baseline="old")
+    assert [(v.first, v.second) for v in found.verdicts] == [("new", "old"), ("newer", "old")]
+    assert all(v.outcome is Outcome.WORSE for v in found.verdicts)
+
+
+def test_the_answer_names_what_is_not_shown() -> None:
+    groups = {"a": runs(1, 10, 1), "b": runs(1, 10, 2), "c": runs(2, 10, 3)}
+    said = compare(groups).answer
+    best = compare(groups).ranking[0]
+    assert said.startswith(f"{best} is faster than c by a factor of")
+    assert f"{best} is not shown to differ from" in said
+    assert "fastest" not in said
+
+
+def test_two_machines_get_an_answer_each() -> None:
+    groups = {
+        "a": runs(1, 8, 1, machine="m"),
+        "b": runs(2, 8, 2, machine="m"),
+        "c": runs(1, 8, 3, machine="n"),
+        "d": runs(3, 8, 4, machine="n"),
+    }
+    said = compare(groups).answer
+    assert "a is fastest: faster than b" in said
+    assert "c is fastest: faster than d" in said
+    assert said.endswith("Between these there is no comparison: different machine.")
+
+
+def test_the_same_data_give_the_same_report() -> None:
+    groups = {"a": runs(1, 9, 1), "b": runs(1.2, 9, 2)}
+    assert compare(groups, margin=1.05) == compare(groups, margin=1.05)
+
+
+def ten_thousand_trials(families: int, groups: int, n: int) -> list[Comparison]:
+    data = [{str(i): runs(10 + i, n, 100 * f + i) for i in range(groups)} for f in range(families)]
+    return [compare(family, margin=1.05) for family in data]
+
+
+def test_cost_grows_no_worse_than_linearly_to_ten_thousand_trials() -> None:
+    ten_thousand_trials(1, 10, 20)
+    start = time.perf_counter()
+    ten_thousand_trials(5, 10, 20)
+    few = time.perf_counter() - start
+    start = time.perf_counter()
+    ten_thousand_trials(50, 10, 20)
+    many = time.perf_counter() - start
+    # Ten times the trials; the factor above that is for a busy machine.
+    assert many / few < 30
