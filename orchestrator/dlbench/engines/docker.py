@@ -1,0 +1,256 @@
+"""The docker engine: a trial in a container of its own, locked up and counted by the kernel."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dlbench.engines import cgroups, container, refusals
+from dlbench.engines.base import Exit, Limits, Request, Scope
+from dlbench.engines.boundedlog import BoundedLog
+from dlbench.engines.group import remove_folder
+from dlbench.engines.keeper import Keeper
+from dlbench.errors import UserError
+
+if TYPE_CHECKING:
+    import docker
+    from docker.api import APIClient
+
+
+class DockerEngine:
+    """Starts trials as containers of one daemon."""
+
+    name = "docker"
+
+    def __init__(self, client: docker.DockerClient) -> None:
+        self._api: APIClient = client.api
+
+    @cached_property
+    def _daemon(self) -> container.Daemon:
+        return container.Daemon.ask(self._api)
+
+    @cached_property
+    def _roots(self) -> dict[str, Path]:
+        """The tops of the control group hierarchies, if trials can have a group right below them.
+
+        In a group of ours around the container the kernel's totals outlive the container."""
+        local = self._api.base_url == "http+docker://localhost"
+        if os.geteuid() != 0 or not local or not self._daemon.cgroupfs or self._daemon.rootless:
+            return {}
+        return _real_roots(cgroups.mounts(Path("/proc/self/mountinfo").read_text()))
+
+    def unenforced(self, limits: Limits) -> tuple[str, ...]:
+        """Which limits this daemon can't hold containers to: one sentence each."""
+        asked = {"memory": limits.memory_bytes is not None, "CPU": limits.cpus is not None}
+        return tuple(
+            sentence
+            for sentence in self._daemon.unenforced
+            if all(wanted or f" {name} " not in sentence for name, wanted in asked.items())
+        )
+
+    def start(self, request: Request) -> RunningContainer:
+        """Start the trial. Raises `UserError` (`GpuRefused`, `ImageMissing`) if refused."""
+        from docker.errors import APIError
+        from requests.exceptions import RequestException
+
+        parents = {}
+        if self._roots:
+            name = cgroups.group_name(request.campaign, request.trial)
+            parents = {controller: root / name for controller, root in self._roots.items()}
+            _prepare(parents)
+        identity = None
+        try:
+            parent = f"/{next(iter(parents.values())).name}" if parents else None
+            identity = container.create(self._api, self._daemon, request, parent)
+            return RunningContainer(self._api, identity, request, parents)
+        except BaseException as error:
+            if identity is not None:
+                with suppress(APIError, RequestException):
+                    self._api.remove_container(identity, force=True, v=True)
+            _remove(parents)
+            if isinstance(error, APIError):
+                raise refusals.explain(error, request.environment) from error
+            if isinstance(error, RequestException):
+                raise refusals.gone(error) from error
+            raise
+
+    def sweep(self, campaign: str) -> list[str]:
+        from docker.errors import NotFound
+
+        label = f"{container.CAMPAIGN_LABEL}={campaign}"
+        found: list[dict[str, Any]] = self._api.containers(all=True, filters={"label": [label]})
+        for left in found:
+            with suppress(NotFound):
+                self._api.remove_container(left["Id"], force=True, v=True)
+        for root in set(self._roots.values()):
+            for folder in root.glob(f"{cgroups.prefix(campaign)}*"):
+                remove_folder(folder)
+        return [f"container {left['Id'][:12]}" for left in found]
+
+
+class RunningContainer:
+    """A started trial; see `base.Running`."""
+
+    def __init__(
+        self, api: APIClient, identity: str, request: Request, parents: dict[str, Path]
+    ) -> None:
+        self._api = api
+        self._id = identity
+        self._parents = parents
+        self._keeper: Keeper | None = None
+        self._exit: Exit | None = None
+        self._failure: UserError | None = None
+        self._over = threading.Event()
+        self._closed = False
+        # Attached before the start: this connection is the lifeline (the daemon ends the
+        # container's standard input when it breaks) and brings the output, from its first byte.
+        self._stream: Any = api.attach_socket(
+            identity, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
+        )
+        try:
+            api.start(identity)
+            log = BoundedLog(request.log)
+        except BaseException:
+            _hang_up(self._stream)
+            raise
+        self._copier = threading.Thread(
+            target=_copy, args=(self._stream, log), name="trial-log", daemon=True
+        )
+        self._copier.start()
+        pid = int(api.inspect_container(identity)["State"]["Pid"] or 0)
+        self.scope = self._scope(pid, request.limits)
+        threading.Thread(target=self._await_end, name="trial-end", daemon=True).start()
+
+    def _scope(self, pid: int, limits: Limits) -> Scope:
+        own = cgroups.of_process(pid) if pid else {}
+        # A process of that number here is another one if the daemon is on another machine.
+        own = {name: path for name, path in own.items() if self._id in path.name}
+        folders = self._parents if any(p.exists() for p in self._parents.values()) else own
+        if os.geteuid() == 0 and own:
+            # bench ends by itself when its standard input does; the keeper sees to it that it has.
+            self._keeper = Keeper(0, cgroups.choose(own).values())
+        cores = float(len(os.sched_getaffinity(0)))
+        return Scope(
+            pid=pid if own or self._parents else 0,
+            cpus=cores if limits.cpus is None else min(limits.cpus, cores),
+            cgroup=cgroups.counted(cgroups.choose(folders)),
+            container=self._id,
+        )
+
+    def _await_end(self) -> None:
+        """One long question to the daemon instead of many short ones."""
+        try:
+            code = int(self._api.wait(self._id, timeout=None)["StatusCode"])
+            state = self._api.inspect_container(self._id)["State"]
+            self._copier.join(timeout=5.0)
+            killed = (
+                bool(state.get("OOMKilled")) or cgroups.oom_kills(cgroups.choose(self._parents)) > 0
+            )
+            self._exit = Exit(code=_signed(code), oom=killed and code != 0)
+        except Exception as error:  # whatever breaks, nobody must wait for ever
+            self._failure = refusals.gone(error)
+        finally:
+            self._over.set()
+
+    def poll(self) -> Exit | None:
+        return self.wait(0.0)
+
+    def wait(self, seconds: float) -> Exit | None:
+        """As the protocol says; raises `DaemonGone` where the daemon no longer answers."""
+        self._over.wait(max(0.0, seconds))
+        if self._failure is not None:
+            raise self._failure
+        return self._exit
+
+    def stop(self, grace: float = 5.0) -> Exit:
+        for name in ("SIGINT", "SIGTERM"):
+            if self.poll() is None:
+                self._signal(name)
+                self.wait(grace)
+        while (ended := self.poll()) is None:
+            self._signal("SIGKILL")
+            self.wait(5.0)
+        return ended
+
+    def _signal(self, name: str) -> None:
+        from docker.errors import APIError
+        from requests.exceptions import RequestException
+
+        try:
+            self._api.kill(self._id, name)
+        except APIError:
+            pass  # it has just ended
+        except RequestException as error:
+            raise refusals.gone(error) from error
+
+    def close(self) -> None:
+        from docker.errors import APIError
+        from requests.exceptions import RequestException
+
+        if self._closed:
+            return
+        self._closed = True
+        with suppress(APIError, RequestException):
+            self._api.remove_container(self._id, force=True, v=True)
+        self._over.wait(5.0)
+        if self._keeper is not None:
+            self._keeper.dismiss()
+        _hang_up(self._stream)
+        self._copier.join(timeout=5.0)
+        _remove(self._parents)
+
+
+def _signed(code: int) -> int:
+    """As Python counts: the daemon adds 128 to the number of a signal."""
+    return 128 - code if 128 < code <= 128 + 64 else code
+
+
+def _hang_up(stream: Any) -> None:
+    """Close an attached stream: docker-py hands out the innermost of three objects around it."""
+    with suppress(OSError, AttributeError):
+        stream._sock.shutdown(socket.SHUT_RDWR)
+    for layer in (stream, getattr(stream, "_response", None)):
+        with suppress(OSError, AttributeError):
+            layer.close()
+
+
+def _copy(stream: Any, log: BoundedLog) -> None:
+    from docker.utils.socket import frames_iter_no_tty
+
+    with log, suppress(OSError, ValueError):
+        data: bytes
+        for _, data in frames_iter_no_tty(stream):  # type: ignore[assignment]
+            log.write(data)
+
+
+def _real_roots(mounts: list[cgroups.Mount]) -> dict[str, Path]:
+    """The tops of all hierarchies; nothing unless they are the machine's own, not a container's."""
+    roots = {name: m.folder for m in mounts if m.root == "/" for name in m.controllers}
+    chosen = cgroups.choose(roots)
+    if unified := chosen.get(cgroups.UNIFIED):
+        real = not (unified / "cgroup.type").exists()
+    else:
+        real = bool(chosen) and (chosen["memory"] / "release_agent").exists()
+    return roots if real else {}
+
+
+def _prepare(parents: dict[str, Path]) -> None:
+    """Make the memory group ourselves: older kernels count what is below only if told to."""
+    if cgroups.UNIFIED in cgroups.choose(parents):
+        return
+    with suppress(OSError):
+        parents["memory"].mkdir(exist_ok=True)
+        (parents["memory"] / "memory.use_hierarchy").write_text("1")
+
+
+def _remove(parents: dict[str, Path]) -> None:
+    end = time.monotonic() + 2.0
+    for folder in set(parents.values()):
+        if folder.exists():
+            remove_folder(folder, end - time.monotonic())

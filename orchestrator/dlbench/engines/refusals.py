@@ -1,0 +1,118 @@
+"""Turns what a container daemon says into what the user can do about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dlbench.errors import UserError
+
+if TYPE_CHECKING:
+    from docker.errors import APIError
+
+
+class GpuRefused(UserError):
+    """The daemon can't give the trial the GPUs it asks for."""
+
+
+class ImageMissing(UserError):
+    """The environment's image is not with this daemon."""
+
+
+class DaemonGone(UserError):
+    """The daemon stopped answering while a trial was running."""
+
+
+_TOOLKIT = (
+    "Install the NVIDIA driver and nvidia-container-toolkit, run "
+    "`sudo nvidia-ctk runtime configure --runtime=docker` and restart the daemon; "
+    "or run with `--device cpu`."
+)
+_DRIVER = "Update the NVIDIA driver of this machine, or choose an older release."
+
+# In this order: the first sign found decides.
+_GPU_SIGNS = (
+    (
+        "unsatisfied condition: cuda",
+        "The NVIDIA driver is too old for this release's CUDA",
+        _DRIVER,
+    ),
+    ("unsatisfied condition: driver", "The NVIDIA driver is too old for this release", _DRIVER),
+    ("could not select device driver", "Docker has no NVIDIA runtime", _TOOLKIT),
+    ("unknown or invalid runtime name: nvidia", "Docker has no NVIDIA runtime", _TOOLKIT),
+    ("unresolvable cdi devices", "The container engine knows no NVIDIA devices", _TOOLKIT),
+    (
+        "unknown device",
+        "There is no such GPU on this machine",
+        "`nvidia-smi -L` shows those there are; choose one with `--gpu`.",
+    ),
+    ("libnvidia-ml.so", "The NVIDIA driver is not installed or not loaded", _TOOLKIT),
+    ("nvidia-container-cli", "The NVIDIA runtime could not prepare the GPU", _TOOLKIT),
+    ("nvidia-container-runtime", "The NVIDIA runtime could not prepare the GPU", _TOOLKIT),
+)
+
+_OTHER_SIGNS = (
+    (
+        "no space left on device",
+        "The container daemon's disk is full",
+        "Free some space, for example with `dlbench images prune`.",
+    ),
+    (
+        "bind source path does not exist",
+        "The container daemon does not see this machine's files",
+        "Use a daemon on this machine (unset DOCKER_HOST or choose another context), or "
+        "`--engine process`.",
+    ),
+    (
+        "mounts denied",
+        "The container daemon is not allowed to mount the campaign's folder",
+        "Share that folder in its settings, or choose another with --out.",
+    ),
+    (
+        "minimum memory limit allowed",
+        "The memory limit is lower than the daemon accepts",
+        "Give more with --memory.",
+    ),
+    (
+        "range of cpus is from",
+        "The CPU limit is higher than the machine has cores",
+        "Give less with --cpus.",
+    ),
+    (
+        "executable file not found",
+        "The image has no interpreter named `python`",
+        "Build it again with `dlbench images build`.",
+    ),
+)
+
+
+def explain(error: APIError, image: str) -> UserError:
+    """The user's error for a refusal to create or start a trial's container."""
+    said = (error.explanation or str(error)).strip()
+    lowered = said.lower()
+    if "no such image" in lowered or "image not known" in lowered:
+        return ImageMissing(
+            f"The container daemon has no image {image}.", "Build it with `dlbench images build`."
+        )
+    for sign, problem, remedy in _GPU_SIGNS:
+        if sign in lowered:
+            return GpuRefused(f"{problem} (the daemon says: {_short(said)}).", remedy)
+    for sign, problem, remedy in _OTHER_SIGNS:
+        if sign in lowered:
+            return UserError(f"{problem} (the daemon says: {_short(said)}).", remedy)
+    return UserError(
+        f"The container daemon refuses to start the trial: {_short(said)}.",
+        "`dlbench doctor` checks the daemon.",
+    )
+
+
+def gone(error: Exception) -> DaemonGone:
+    """The user's error for a connection that broke."""
+    return DaemonGone(
+        f"The container daemon stopped answering ({type(error).__name__}).",
+        "Start it again; `dlbench run --resume DIR` finishes what is left.",
+    )
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split()).rstrip(".")
+    return line if len(line) <= 300 else f"{line[:297]}…"

@@ -1,0 +1,384 @@
+"""What holds on either engine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from dlbench.engines import boundedlog
+from dlbench.engines.base import Exit, Limits, Request
+
+from .conftest import Bed
+
+RequestFor = Callable[[str], Request]
+
+
+def run(bed: Bed, request: Request, seconds: float = 60.0) -> Exit:
+    ended = bed.start(request).wait(seconds)
+    assert ended is not None, "the trial did not end in time"
+    return ended
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 30.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def marked(secret: str) -> list[int]:
+    """Processes, in containers too, that carry `secret` in their environment."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                if f"SECRET={secret}".encode() in (folder / "environ").read_bytes():
+                    found.append(int(folder.name))
+            except OSError:
+                continue
+    return found
+
+
+STUBBORN = """
+    import os, signal, sys, time
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            time.sleep(600)
+        time.sleep(600)
+    open(sys.argv[3] + "/ready", "w").close()
+    time.sleep(600)
+    """
+
+
+def test_ok(bed: Bed, request_for: RequestFor) -> None:
+    request = request_for(
+        """
+        import json, os, sys
+        job, data, out = sys.argv[1:]
+        print("numbers:", open(data + "/numbers.txt").read(), flush=True)
+        print("on stderr", file=sys.stderr)
+        json.dump(json.load(open(job)), open(out + "/seen.json", "w"))
+        open(os.environ["TMPDIR"] + "/scratch", "w").close()
+        open(os.environ["HOME"] + "/scratch", "w").close()
+        """
+    )
+    assert run(bed, request).code == 0
+    assert (request.out / "seen.json").read_text() == '{"v": 1}'
+    log = request.log.read_text()
+    assert "numbers: 1 2 3" in log
+    assert "on stderr" in log
+
+
+def test_the_folder_that_is_the_package_works_too(bed: Bed, request_for: RequestFor) -> None:
+    request = request_for("import bench; print(bench.__name__)")
+    assert run(bed, replace(request, bench=request.bench / "bench")).code == 0
+    assert request.log.read_text() == "bench\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "code"),
+    [
+        ("raise SystemExit(7)", 7),
+        ("import ctypes; ctypes.string_at(0)", -signal.SIGSEGV),
+        ("import os; os._exit(255)", 255),
+    ],
+)
+def test_exit_codes(bed: Bed, request_for: RequestFor, program: str, code: int) -> None:
+    assert run(bed, request_for(program)).code == code
+
+
+def test_poll_and_wait_say_none_while_it_runs(bed: Bed, request_for: RequestFor) -> None:
+    running = bed.start(request_for("import sys; sys.stdin.read()"))
+    assert running.poll() is None
+    assert running.wait(0.2) is None
+    assert running.scope.pid > 0
+    assert running.stop(0.5).code != 0
+    assert running.poll() is not None
+
+
+def test_only_the_variables_of_the_request_come_through(
+    bed: Bed, request_for: RequestFor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hunter2")
+    monkeypatch.setenv("PYTHONSTARTUP", "/nowhere")
+    monkeypatch.setenv("OMP_NUM_THREADS", "77")
+    request = request_for("import os; print(sorted(os.environ.items()))")
+    assert run(bed, replace(request, variables={"TF_FLAG": "yes"})).code == 0
+    log = request.log.read_text()
+    assert "('TF_FLAG', 'yes')" in log
+    assert "('CUDA_VISIBLE_DEVICES', '')" in log
+    for absent in ("hunter2", "PYTHONSTARTUP", "OMP_NUM_THREADS"):
+        assert absent not in log
+
+
+def test_cache_folder_is_kept_and_writable(
+    bed: Bed, request_for: RequestFor, tmp_path: Path
+) -> None:
+    cache = tmp_path / "compiled"
+    cache.mkdir()
+    request = request_for("import os; open(os.environ['BENCH_CACHE'] + '/kernel', 'w').close()")
+    assert run(bed, replace(request, cache=cache)).code == 0
+    assert (cache / "kernel").exists()
+
+
+def test_a_long_log_is_cut_in_the_middle(
+    bed: Bed, request_for: RequestFor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = request_for(
+        """
+        import sys
+        print("the beginning")
+        for _ in range(40):
+            sys.stdout.write("x" * (1 << 20))
+        print("the end")
+        """
+    )
+    assert run(bed, request).code == 0
+    size = request.log.stat().st_size
+    assert size < boundedlog.HEAD_BYTES + boundedlog.TAIL_BYTES + 200
+    log = request.log.read_bytes()
+    assert log.startswith(b"the beginning\n")
+    assert log.endswith(b"the end\n")
+    assert b"bytes are left out here" in log
+
+
+def test_memory_limit(bed: Bed, request_for: RequestFor) -> None:
+    bed.need_control_groups()
+    request = request_for("hoard = bytearray(400 << 20); print(len(hoard))")
+    plenty = run(bed, replace(request, limits=Limits(memory_bytes=600 << 20)))
+    assert plenty == replace(plenty, code=0, oom=False)
+    ended = run(bed, replace(request, trial="trial-2", limits=Limits(memory_bytes=200 << 20)))
+    assert ended == replace(ended, code=-signal.SIGKILL, oom=True)
+
+
+def test_a_child_killed_for_its_memory_counts(bed: Bed, request_for: RequestFor) -> None:
+    bed.need_control_groups()
+    request = request_for(
+        """
+        import subprocess, sys
+        child = subprocess.run([sys.executable, "-c", "bytearray(400 << 20)"])
+        sys.exit(9 if child.returncode else 0)
+        """
+    )
+    ended = run(bed, replace(request, limits=Limits(memory_bytes=200 << 20)))
+    assert ended.oom
+    assert ended.code in (9, -signal.SIGKILL)
+
+
+def test_cpu_limit(bed: Bed, request_for: RequestFor) -> None:
+    bed.need_control_groups()
+    request = request_for(
+        """
+        import os, time
+        begin, cpu = time.monotonic(), time.process_time()
+        while time.monotonic() - begin < 1.5:
+            pass
+        share = (time.process_time() - cpu) / (time.monotonic() - begin)
+        print(share)
+        """
+    )
+    running = bed.start(replace(request, limits=Limits(cpus=0.3)))
+    assert running.scope.cpus == 0.3
+    assert running.wait(60) is not None
+    assert float(request.log.read_text()) < 0.4
+
+
+def test_kernel_totals_outlive_the_trial(bed: Bed, request_for: RequestFor) -> None:
+    bed.need_control_groups(own=True)
+    request = request_for("hoard = bytearray(150 << 20); sum(range(10_000_000))")
+    running = bed.start(request)
+    assert running.wait(60) is not None
+    cgroup = running.scope.cgroup
+    assert cgroup, "no control group of the trial's own"
+    if "unified" in cgroup:
+        peak = int((cgroup["unified"] / "memory.peak").read_text())
+    else:
+        peak = int((cgroup["memory"] / "memory.max_usage_in_bytes").read_text())
+        assert int((cgroup["cpuacct"] / "cpuacct.usage").read_text()) > 50_000_000
+    assert 150 << 20 < peak < 400 << 20
+    running.close()
+    running.close()
+    assert not any(folder.exists() for folder in cgroup.values())
+
+
+def test_stop_ends_descendants_that_ignore_signals(bed: Bed, request_for: RequestFor) -> None:
+    request = replace(request_for(STUBBORN), variables={"SECRET": "stubborn"})
+    running = bed.start(request)
+    wait_for((request.out / "ready").exists)
+    assert len(marked("stubborn")) == 3
+    assert running.stop(grace=0.1).code == -signal.SIGKILL
+    wait_for(lambda: not marked("stubborn"))
+
+
+def test_stop_gives_a_chance_to_end_well(bed: Bed, request_for: RequestFor) -> None:
+    request = request_for(
+        """
+        import sys, time
+        try:
+            open(sys.argv[3] + "/ready", "w").close()
+            time.sleep(600)
+        except KeyboardInterrupt:
+            print("saved", flush=True)
+            sys.exit(5)
+        """
+    )
+    running = bed.start(request)
+    wait_for((request.out / "ready").exists)
+    assert running.stop(grace=20.0).code == 5
+    assert request.log.read_text() == "saved\n"
+
+
+def test_children_that_outlive_the_main_process_are_ended(
+    bed: Bed, request_for: RequestFor
+) -> None:
+    request = request_for(
+        """
+        import os, signal, time
+        if os.fork() == 0:
+            os.setsid()
+            time.sleep(600)
+        """
+    )
+    assert run(bed, replace(request, variables={"SECRET": "lingering"})).code == 0
+    wait_for(lambda: not marked("lingering"))
+
+
+def test_links_in_the_output_are_not_followed(
+    bed: Bed, request_for: RequestFor, tmp_path: Path
+) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("untouched")
+    request = request_for(
+        f"""
+        import os, sys
+        os.symlink({str(victim)!r}, sys.argv[3] + "/events.jsonl")
+        os.mkfifo(sys.argv[3] + "/weights.npz")
+        """
+    )
+    running = bed.start(request)
+    assert running.wait(60) == replace(running.wait(0) or Exit(1), code=0)
+    running.close()
+    assert victim.read_text() == "untouched"
+
+
+ORCHESTRATOR = """
+import sys, time
+from pathlib import Path
+from dlbench.engines.base import Request
+from dlbench.engines.connect import connect
+from dlbench.engines.docker import DockerEngine
+from dlbench.engines.process import ProcessEngine
+
+name, campaign, environment, folder, secret = sys.argv[1:]
+folder = Path(folder)
+engine = ProcessEngine() if name == "process" else DockerEngine(connect())
+running = engine.start(Request(
+    trial="trial-1", campaign=campaign, environment=environment, bench=folder / "code",
+    job=folder / "job.json", data=folder / "data", out=folder / "out", log=folder / "log.txt",
+    variables={"SECRET": secret},
+))
+for path in running.scope.cgroup.values():
+    print(path)
+print("started", flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_killed_orchestrator_leaves_nothing_running(
+    bed: Bed, request_for: RequestFor, tmp_path: Path
+) -> None:
+    """Not even what ignores every signal and its standard input.
+
+    (Containers of a daemon that an ordinary user asks: not after the next sweep.)"""
+    request = request_for(STUBBORN)
+    secret = f"killed-{bed.engine.name}"
+    orchestrator = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            ORCHESTRATOR,
+            bed.engine.name,
+            request.campaign,
+            bed.environment,
+            str(tmp_path),
+            secret,
+        ],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert orchestrator.stdout is not None
+    with orchestrator.stdout as lines:
+        folders = [Path(line.strip()) for line in iter(lines.readline, "started\n")]
+        wait_for((request.out / "ready").exists)
+        assert len(marked(secret)) == 3
+        orchestrator.kill()
+        orchestrator.wait()
+    if bed.engine.name == "process" or os.geteuid() == 0:
+        wait_for(lambda: not marked(secret))
+    bed.engine.sweep(request.campaign)
+    wait_for(lambda: not marked(secret))
+    wait_for(lambda: not any(folder.exists() for folder in folders))
+    assert bed.engine.sweep(request.campaign) == []
+
+
+def test_the_lifeline_breaks_when_the_orchestrator_is_killed(
+    bed: Bed, request_for: RequestFor, tmp_path: Path
+) -> None:
+    """A trial that watches its standard input, as bench does, sees the end for itself."""
+    request = request_for(
+        """
+        import sys
+        open(sys.argv[3] + "/ready", "w").close()
+        sys.stdin.read()
+        open(sys.argv[3] + "/farewell", "w").close()
+        """
+    )
+    # A keeper would end the trial first: this orchestrator has none.
+    program = "import dlbench.engines.keeper as k\nk.Keeper.__init__ = lambda *a: None\n"
+    orchestrator = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            program + ORCHESTRATOR,
+            bed.engine.name,
+            request.campaign,
+            bed.environment,
+            str(tmp_path),
+            "lifeline",
+        ],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    wait_for((request.out / "ready").exists)
+    orchestrator.kill()
+    orchestrator.wait()
+    wait_for((request.out / "farewell").exists)
+    bed.engine.sweep(request.campaign)
+
+
+def test_sweep_ends_its_campaign_and_no_other(bed: Bed, request_for: RequestFor) -> None:
+    request = replace(request_for(STUBBORN), variables={"SECRET": "mine"})
+    mine = bed.start(request)
+    # A name that begins like the other's.
+    neighbour = bed.start(
+        replace(request, campaign=f"{request.campaign}-2", variables={"SECRET": "neighbour"})
+    )
+    wait_for(lambda: len(marked("mine")) == 3 and len(marked("neighbour")) == 3)
+    assert bed.engine.sweep("some-other-campaign") == []
+    assert bed.engine.sweep(request.campaign)
+    wait_for(lambda: not marked("mine"))
+    ended = mine.wait(30)
+    assert ended is not None
+    assert ended.code == -signal.SIGKILL
+    assert neighbour.poll() is None
+    assert len(marked("neighbour")) == 3

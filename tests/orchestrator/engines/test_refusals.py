@@ -1,0 +1,54 @@
+"""What daemons are known to say, and what the user reads instead."""
+
+from __future__ import annotations
+
+import pytest
+from dlbench.engines.refusals import GpuRefused, ImageMissing, explain
+from dlbench.errors import UserError
+from docker.errors import APIError
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "problem", "remedy"),
+    [
+        (
+            'could not select device driver "" with capabilities: [[gpu]]',
+            GpuRefused,
+            "no NVIDIA runtime",
+            "nvidia-container-toolkit",
+        ),
+        (
+            "OCI runtime create failed: nvidia-container-cli: requirement error: "
+            "unsatisfied condition: cuda>=12.6, please update your driver",
+            GpuRefused,
+            "driver is too old",
+            "Update the NVIDIA driver",
+        ),
+        (
+            "nvidia-container-cli: initialization error: load library failed: "
+            "libnvidia-ml.so.1: cannot open shared object file",
+            GpuRefused,
+            "not installed or not loaded",
+            "driver",
+        ),
+        (
+            "nvidia-container-cli: device error: 7: unknown device",
+            GpuRefused,
+            "no such GPU",
+            "nvidia-smi -L",
+        ),
+        ("No such image: sha256:0000", ImageMissing, "has no image", "images build"),
+        (
+            "write /var/lib/docker/tmp: no space left on device",
+            UserError,
+            "disk is full",
+            "prune",
+        ),
+        ("something never seen before", UserError, "something never seen before", "doctor"),
+    ],
+)
+def test_known_sayings(said: str, kind: type[UserError], problem: str, remedy: str) -> None:
+    error = explain(APIError("500 Server Error", explanation=said), "sha256:0000")
+    assert type(error) is kind
+    assert problem in error.problem
+    assert remedy in error.remedy
