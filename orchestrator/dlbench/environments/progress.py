@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Step:
-    """One thing under way: `done` of `total` (0: not known), in bytes for downloads, else in parts."""
+    """One thing under way: `done` of `total` (0: not known), in bytes for downloads."""
 
     stage: str
     """`download`, `install`, `base` or `build`."""

@@ -37,7 +37,7 @@ class Cuda:
     newest_sm: int | None = None
     """The newest GPU generation the toolkit has code for, as in sm_70; None: not known to end."""
     base: str | None = None
-    """The base image that brings CUDA's libraries; None: they come as packages, any base will do."""
+    """The base image that brings CUDA's libraries; None: they come as packages."""
 
 
 @dataclass(frozen=True)

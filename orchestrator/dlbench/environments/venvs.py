@@ -1,7 +1,7 @@
 """Virtual environments: what the process engine runs a release in.
 
-An environment is made in its own folder, named by its lock's digest, and is ready when its marker is
-there: the marker is written last, so an interrupted preparation is simply done again.
+An environment is made in its own folder, named by its lock's digest, and is ready when its marker
+is there: the marker is written last, so an interrupted preparation is simply done again.
 """
 
 from __future__ import annotations

@@ -1,0 +1,229 @@
+"""Base images: a Debian with one Python, which a release's packages are put on.
+
+By default a public one, pinned by its full version. Where no registry answers, one is made from a
+Debian mirror (mmdebstrap, with the host's own apt sources) and a Python found on this machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dlbench import paths
+from dlbench.environments import interpreters, labels, relocated
+from dlbench.environments.interpreters import Interpreter
+from dlbench.environments.progress import Progress, Step, silent
+from dlbench.environments.releases import Release
+from dlbench.environments.wheels import exclusively
+from dlbench.errors import UserError
+
+if TYPE_CHECKING:
+    import docker
+
+PUBLIC = {
+    "3.6": "python:3.6.15-slim-bullseye",
+    "3.7": "python:3.7.17-slim-bookworm",
+    "3.8": "python:3.8.20-slim-bookworm",
+    "3.9": "python:3.9.23-slim-bookworm",
+    "3.10": "python:3.10.18-slim-bookworm",
+    "3.11": "python:3.11.13-slim-bookworm",
+    "3.12": "python:3.12.11-slim-bookworm",
+    "3.13": "python:3.13.5-slim-bookworm",
+}
+"""The public base of each Python. A release may name another, also by digest (`@sha256:…`)."""
+
+_EXCLUDED = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*", "/usr/share/info/*")
+_MODULES = "bz2, ctypes, hashlib, lzma, multiprocessing, socket, sqlite3, ssl, zlib"
+_REPOSITORY = "dlbench-base"
+
+
+@dataclass(frozen=True)
+class Base:
+    """A base image that is on the daemon."""
+
+    id: str
+    reference: str
+    python: str
+
+
+def resolve(client: docker.DockerClient, release: Release, progress: Progress = silent) -> Base:
+    """The base of a release: one made here before, else the public one, else one made now."""
+    for python in release.python:
+        if found := local(client, python, release.packages):
+            return found
+    python = release.python[0]
+    public = release.base or PUBLIC.get(python)
+    if public and (image := obtained(client, public, progress)):
+        if release.packages:
+            return _with_packages(client, public, python, release.packages, progress)
+        return Base(image, public, python)
+    if shutil.which("mmdebstrap") is None:
+        raise UserError(
+            f"The base image {public} can't be pulled, and mmdebstrap, which could make one, is "
+            "not installed.",
+            f"Connect to a registry, `docker load` {public}, or `apt install mmdebstrap` and run "
+            "`dlbench images base`.",
+        )
+    found_python = interpreters.find(release.python)
+    return make(client, found_python, release.packages, progress)
+
+
+def local(client: docker.DockerClient, python: str, packages: Sequence[str]) -> Base | None:
+    """The newest base on the daemon that dlbench made for this Python with these packages."""
+    wanted = labels.matching({labels.KIND: "base", labels.PYTHON: python})
+    for image in client.images.list(filters=wanted):
+        inside = image.labels.get(labels.PACKAGES, "").split()
+        if set(packages) == set(inside) and image.tags:
+            return Base(str(image.id), image.tags[0], python)
+    return None
+
+
+def obtained(
+    client: docker.DockerClient, reference: str, progress: Progress = silent
+) -> str | None:
+    """The id of this image, pulled if need be; None where no registry has or answers for it."""
+    import docker.errors
+
+    try:
+        return str(client.images.get(reference).id)
+    except docker.errors.ImageNotFound:
+        progress(Step("base", f"pulling {reference}"))
+    try:
+        # A digest stands in place of the tag; docker-py splits neither wrongly.
+        return str(client.images.pull(reference).id)
+    except docker.errors.APIError:
+        return None
+
+
+def make(
+    client: docker.DockerClient,
+    interpreter: Interpreter,
+    packages: Sequence[str] = (),
+    progress: Progress = silent,
+) -> Base:
+    """Make a base from a Debian mirror and this Python, unless just that one is there already."""
+    suite, sources = _host_apt()
+    included = sorted({*packages, *relocated.debian_packages(interpreter)})
+    described = json.dumps([3, suite, sources, included, _EXCLUDED, relocated.digest(interpreter)])
+    recipe = hashlib.sha256(described.encode()).hexdigest()
+    python = interpreter.python
+    variant = hashlib.sha256(" ".join(packages).encode()).hexdigest()[:8]
+    tag = f"{suite}-py{python}" + (f"-{variant}" if packages else "")
+    with exclusively(paths.cache() / "bases" / f"{tag}.lock"):
+        for image in client.images.list(filters=labels.matching({labels.RECIPE: recipe})):
+            return Base(str(image.id), f"{_REPOSITORY}:{tag}", python)
+        progress(Step("base", f"{_REPOSITORY}:{tag} from a Debian mirror"))
+        with tempfile.TemporaryDirectory(prefix="making-", dir=paths.cache() / "bases") as scratch:
+            archive = Path(scratch) / "base.tar"
+            _debootstrap(suite, sources, included, interpreter, archive)
+            progress(Step("base", f"importing {_REPOSITORY}:{tag}"))
+            marks = {
+                labels.KIND: "base",
+                labels.PYTHON: python,
+                labels.PACKAGES: " ".join(sorted(packages)),
+                labels.RECIPE: recipe,
+            }
+            changes = [f'LABEL {key}="{value}"' for key, value in marks.items()]
+            client.api.import_image(
+                str(archive), _REPOSITORY, tag, changes=[*changes, "ENV LANG=C.UTF-8"]
+            )
+    image = client.images.get(f"{_REPOSITORY}:{tag}")
+    return Base(str(image.id), f"{_REPOSITORY}:{tag}", python)
+
+
+def _debootstrap(
+    suite: str, sources: list[str], included: list[str], interpreter: Interpreter, archive: Path
+) -> None:
+    command = ["mmdebstrap", "--variant=minbase", f"--include={','.join(included)}"]
+    command += [f"--dpkgopt=path-exclude={pattern}" for pattern in _EXCLUDED]
+    python = f"/usr/local/bin/python{interpreter.python}"
+    packed = archive.with_name("python.tar")
+    relocated.pack(interpreter, packed)
+    command += [
+        f"--customize-hook=tar-in {packed} /",
+        '--customize-hook=chroot "$1" ldconfig',
+        # A trial's root is read-only: what is not compiled now is compiled in every trial.
+        f'--customize-hook=chroot "$1" {python} -m compileall -q /usr/local/lib',
+        # The copied Python must work here as it did on the host, or this is no base.
+        f'--customize-hook=chroot "$1" {python} -c "import {_MODULES}"',
+    ]
+    done = subprocess.run(
+        [*command, suite, str(archive), *sources],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode != 0:
+        tail = "\n".join(done.stderr.strip().splitlines()[-15:])
+        raise UserError(
+            f"mmdebstrap could not make the base image:\n{tail}\n",
+            "Check that the Debian mirror of this machine's apt answers (`apt-get update`).",
+        )
+
+
+def _host_apt() -> tuple[str, list[str]]:
+    """This machine's release of Debian or Ubuntu, and where its own apt gets it from."""
+    facts = {}
+    for line in Path("/etc/os-release").read_text(encoding="utf-8").splitlines():
+        key, _, value = line.partition("=")
+        facts[key] = value.strip('"')
+    suite = facts.get("VERSION_CODENAME", "")
+    if not suite or shutil.which("apt-get") is None:
+        raise UserError(
+            "A base image can only be made on Debian, Ubuntu or a relative of theirs.",
+            "Pull or `docker load` a public Python image instead.",
+        )
+    form = "--format=$(ORIGIN)|$(RELEASE)|deb $(REPO_URI) $(RELEASE) $(COMPONENT)"
+    told = subprocess.run(
+        ["apt-get", "indextargets", form, "Created-By: Packages"], capture_output=True, text=True
+    )
+    sources = []
+    for line in told.stdout.splitlines():
+        origin, release, source = line.split("|", 2)
+        ours = release == suite or release.startswith(f"{suite}-")
+        if ours and facts.get("NAME", "").lower().startswith(origin.lower()):
+            sources.append(source)
+    return suite, sorted(set(sources))
+
+
+def _with_packages(
+    client: docker.DockerClient,
+    public: str,
+    python: str,
+    packages: Sequence[str],
+    progress: Progress,
+) -> Base:
+    """A public base with Debian packages added; the one build of dlbench that uses the network."""
+    import docker.errors
+
+    progress(Step("base", f"adding {', '.join(packages)} to {public}"))
+    names = " ".join(sorted(packages))
+    text = (
+        f"FROM {public}\nRUN apt-get update && apt-get install -y --no-install-recommends {names} "
+        "&& rm -rf /var/lib/apt/lists/*\n"
+    )
+    recipe = hashlib.sha256(text.encode()).hexdigest()
+    tag = f"{_REPOSITORY}:public-py{python}-{recipe[:8]}"
+    marks = {labels.KIND: "base", labels.PYTHON: python, labels.PACKAGES: names}
+    try:
+        image, _ = client.images.build(
+            fileobj=io.BytesIO(text.encode()),
+            tag=tag,
+            rm=True,
+            forcerm=True,
+            labels={**marks, labels.RECIPE: recipe},
+        )
+    except (docker.errors.BuildError, docker.errors.APIError) as error:
+        raise UserError(
+            f"The packages {names} could not be added to the base image {public}: {error}.",
+            "Check that containers reach a Debian mirror, or run `dlbench images base`.",
+        ) from error
+    return Base(str(image.id), tag, python)

@@ -1,0 +1,64 @@
+"""A build's context, streamed to the daemon straight from the wheel cache, without a second copy."""
+
+from __future__ import annotations
+
+import io
+import os
+import tarfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from dlbench.environments import installs
+from dlbench.environments.wheels import Wheel
+
+_INSIDE = Path("/context/wheels")
+"""Where the Dockerfile puts the wheels."""
+
+
+@contextmanager
+def streamed(dockerfile: Path, wheels: Sequence[Wheel]) -> Iterator[IO[bytes]]:
+    """The context as a readable tar, written by a thread while it is read."""
+    receiving, sending = os.pipe()
+
+    def send() -> None:
+        try:
+            with os.fdopen(sending, "wb") as pipe, tarfile.open(fileobj=pipe, mode="w|") as tar:
+                _fill(tar, dockerfile, wheels)
+        except BrokenPipeError:
+            return  # The daemon stopped reading: its own error says why.
+
+    sender = threading.Thread(target=send, name="build-context", daemon=True)
+    with os.fdopen(receiving, "rb") as stream:
+        sender.start()
+        yield stream
+    sender.join()
+
+
+def _fill(tar: tarfile.TarFile, dockerfile: Path, wheels: Sequence[Wheel]) -> None:
+    import uv
+
+    _text(tar, "Dockerfile", dockerfile.read_text(encoding="utf-8"))
+    _text(tar, "wheels.txt", installs.listing(wheels, sdists=False, folder=_INSIDE))
+    _text(tar, "sdists.txt", installs.listing(wheels, sdists=True, folder=_INSIDE))
+    _file(tar, "uv", Path(uv.find_uv_bin()), mode=0o755)
+    for wheel in wheels:
+        _file(tar, f"wheels/{wheel.file.name}", wheel.path, mode=0o644)
+
+
+def _text(tar: tarfile.TarFile, name: str, text: str) -> None:
+    content = text.encode()
+    tar.addfile(_member(name, len(content), 0o644), io.BytesIO(content))
+
+
+def _file(tar: tarfile.TarFile, name: str, path: Path, mode: int) -> None:
+    with path.open("rb") as content:
+        tar.addfile(_member(name, path.stat().st_size, mode), content)
+
+
+def _member(name: str, size: int, mode: int) -> tarfile.TarInfo:
+    member = tarfile.TarInfo(name)
+    member.size, member.mode = size, mode
+    return member

@@ -1,0 +1,275 @@
+"""Images: what the Docker engine runs a release in, one a release and device.
+
+An image carries the digests of all it was made from as labels. One whose labels are not those of
+today's lock and Dockerfile is stale: it is never found here, so it is never run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dlbench import paths
+from dlbench.environments import base, context, installs, labels, locks, wheels
+from dlbench.environments.progress import Progress, Step, silent
+from dlbench.environments.releases import Release
+from dlbench.environments.targets import Target
+from dlbench.errors import UserError
+
+if TYPE_CHECKING:
+    import docker
+    from docker.models.images import Image as DockerImage
+
+_SITE = "import json, os, sysconfig; print(json.dumps(os.listdir(sysconfig.get_path('purelib'))))"
+
+
+class BuildFailed(UserError):
+    """The daemon could not build the image."""
+
+
+@dataclass(frozen=True)
+class Image:
+    """One image that dlbench made."""
+
+    id: str
+    kind: str
+    """`release`, `base` or `stage`."""
+    name: str
+    """The release's name; of others the tag or a short id."""
+    device: str
+    lock: str
+    bytes: int
+    """Its whole size; layers shared with other images are counted in each."""
+    stale: bool
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """What prune removed, and what it could not."""
+
+    removed: tuple[str, ...]
+    kept: tuple[str, ...]
+    """What had to stay, with the reason."""
+    bytes: int
+
+
+def dockerfile() -> Path:
+    return paths.bundled("images") / "Dockerfile"
+
+
+def find_image(client: docker.DockerClient, release: Release, device: str) -> Image | None:
+    """The image of just this lock and Dockerfile, if the daemon has it."""
+    wanted = labels.matching(_identity(release, device))
+    found = client.images.list(filters=wanted)
+    return _described(found[0], {release.name: release}) if found else None
+
+
+def build(
+    client: docker.DockerClient, release: Release, device: str, progress: Progress = silent
+) -> Image:
+    """Build the image of this release, unless the daemon has it already."""
+    if found := find_image(client, release, device):
+        return found
+    locks.read(release.lock(device))
+    tag = f"dlbench/{release.framework}:{release.version}-{device}"
+    guard = paths.cache() / "images" / f"{release.framework}-{release.version}-{device}.lock"
+    with wheels.exclusively(guard):
+        if found := find_image(client, release, device):
+            return found
+        ground = base.resolve(client, release, progress)
+        cuda = _cuda_image(client, release, device, progress) or ground.id
+        fetched = wheels.fetch(release, device, ground.python, progress)
+        marks = {
+            **_identity(release, device),
+            labels.PYTHON: ground.python,
+            labels.BASE: ground.id,
+        }
+        stage = hashlib.sha256(repr(sorted(marks.items())).encode()).hexdigest()
+        arguments = {
+            "BASE": ground.id,
+            "CUDA": cuda,
+            "PYTHON": f"python{ground.python}",
+            "STAGE": stage,
+        }
+        try:
+            with context.streamed(dockerfile(), fetched) as stream:
+                _build(client, release, stream, tag, arguments, marks, progress)
+        finally:
+            _clear_stage(client, stage)
+    built = find_image(client, release, device)
+    if built is None:
+        raise BuildFailed(f"The daemon says it built {tag}, but does not have it.")
+    if wrong := verify(client, release, device):
+        client.images.remove(built.id, force=True)
+        raise BuildFailed(f"The image of {release.name} is not what its lock says: {wrong[0]}.")
+    return built
+
+
+def verify(client: docker.DockerClient, release: Release, device: str) -> list[str]:
+    """How the image differs from the lock: nothing, if all is well."""
+    import docker.errors
+
+    image = find_image(client, release, device)
+    if image is None:
+        return ["there is no image of this lock"]
+    lock = locks.read(release.lock(device))
+    details = client.images.get(image.id)
+    target = Target.here(details.labels[labels.PYTHON])
+    try:
+        answer = client.containers.run(
+            image.id,
+            ["python", "-I", "-c", _SITE],
+            network_mode="none",
+            read_only=True,
+            cap_drop=["ALL"],
+            labels={labels.KIND: "verify", labels.RELEASE: release.name},
+            remove=True,
+        )
+    except docker.errors.DockerException as error:
+        return [f"its Python does not start: {str(error).splitlines()[0]}"]
+    names = re.findall(r'"([^"]+)"', bytes(answer).decode())
+    return installs.differences(lock, target, names)
+
+
+def list_images(client: docker.DockerClient, releases: Iterable[Release]) -> list[Image]:
+    """Everything of dlbench's on the daemon, release images first."""
+    known = {release.name: release for release in releases}
+    found = client.images.list(filters={"label": [labels.KIND]})
+    described = [_described(image, known) for image in found]
+    order = ("release", "base", "stage")
+    return sorted(described, key=lambda image: (order.index(image.kind), image.name, image.stale))
+
+
+def prune(
+    client: docker.DockerClient, releases: Iterable[Release], *, everything: bool = False
+) -> Pruned:
+    """Remove stale images and leftovers of builds; with `everything`, all that dlbench made."""
+    import docker.errors
+
+    before = _layer_bytes(client)
+    removed, kept = [], []
+    for image in list_images(client, releases):
+        if not everything and not image.stale:
+            continue
+        label = f"{image.name} ({image.device})" if image.device else image.name
+        try:
+            client.images.remove(image.id, force=True)
+            removed.append(f"{label} {image.id.removeprefix('sha256:')[:12]}")
+        except docker.errors.ImageNotFound:
+            continue  # Went together with another one.
+        except docker.errors.APIError as error:
+            kept.append(f"{label}: {error.explanation or error}")
+    return Pruned(tuple(removed), tuple(kept), max(0, before - _layer_bytes(client)))
+
+
+def _identity(release: Release, device: str) -> dict[str, str]:
+    """What an image must have been made from to be this release's."""
+    return {
+        labels.KIND: "release",
+        labels.RELEASE: release.name,
+        labels.DEVICE: device,
+        labels.LOCK: release.lock_digest(device),
+        labels.DOCKERFILE: hashlib.sha256(dockerfile().read_bytes()).hexdigest(),
+        labels.PACKAGES: " ".join(sorted(release.packages)),
+    }
+
+
+def _described(image: DockerImage, known: dict[str, Release]) -> Image:
+    told = image.labels
+    kind = told.get(labels.KIND, "stage")
+    identifier = str(image.id)
+    name = told.get(labels.RELEASE) or (image.tags[0] if image.tags else image.short_id)
+    device = told.get(labels.DEVICE, "")
+    stale = kind == "stage" or (kind == "base" and not image.tags)
+    if kind == "release":
+        release = known.get(name)
+        current = release is not None and device in release.devices
+        stale = (
+            not current
+            or release is None
+            or not (_identity(release, device).items() <= told.items())
+        )
+    size = int(image.attrs.get("Size", 0))
+    return Image(identifier, kind, name, device, told.get(labels.LOCK, ""), size, stale)
+
+
+def _cuda_image(
+    client: docker.DockerClient, release: Release, device: str, progress: Progress
+) -> str | None:
+    if device != "gpu" or release.cuda is None or release.cuda.base is None:
+        return None
+    image = base.obtained(client, release.cuda.base, progress)
+    if image is None:
+        raise UserError(
+            f"{release.name} on a GPU needs CUDA's libraries from {release.cuda.base}, which can't "
+            "be pulled.",
+            "Connect to a registry or mirror that has it, or `docker load` it.",
+        )
+    return image
+
+
+def _build(
+    client: docker.DockerClient,
+    release: Release,
+    stream: Any,
+    tag: str,
+    arguments: dict[str, str],
+    marks: dict[str, str],
+    progress: Progress,
+) -> None:
+    import docker.errors
+
+    log: list[str] = []
+    try:
+        for message in client.api.build(
+            fileobj=stream,
+            custom_context=True,
+            tag=tag,
+            rm=True,
+            forcerm=True,
+            network_mode="none",
+            buildargs=arguments,
+            labels=marks,
+            decode=True,
+            use_config_proxy=False,
+            timeout=3600,
+        ):
+            text = str(message.get("stream") or message.get("error") or "")
+            log += [line for line in text.splitlines() if line.strip()]
+            if "error" in message:
+                raise _failed(release, log)
+            if step := re.match(r"Step (\d+)/(\d+) : (\w+)", text):
+                progress(Step("build", f"{release.name}: {step[3]}", int(step[1]), int(step[2])))
+    except (docker.errors.DockerException, OSError) as error:
+        raise _failed(release, [*log, str(error)]) from error
+
+
+def _failed(release: Release, log: list[str]) -> BuildFailed:
+    tail = "\n".join(log[-20:])
+    return BuildFailed(
+        f"The image of {release.name} could not be built:\n{tail}\n",
+        "Check the space on the daemon's disk, then start again; downloads are kept.",
+    )
+
+
+def _clear_stage(client: docker.DockerClient, stage: str) -> None:
+    """Remove the earlier stages of a build, which classic builders keep: they hold the wheels."""
+    import docker.errors
+
+    for _ in range(3):
+        left = client.images.list(filters=labels.matching({labels.STAGE: stage}))
+        for image in left:
+            try:
+                client.images.remove(str(image.id), force=True)
+            except docker.errors.APIError:
+                continue  # Another one stands on it, and goes first.
+        if not left:
+            return
+
+
+def _layer_bytes(client: docker.DockerClient) -> int:
+    return int(client.df().get("LayersSize") or 0)

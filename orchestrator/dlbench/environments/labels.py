@@ -1,0 +1,22 @@
+"""The labels that everything dlbench makes on a daemon carries: only what has them is removed."""
+
+from __future__ import annotations
+
+KIND = "org.dlbench.kind"
+"""`release`, `base`, or `stage` (what a build leaves behind)."""
+RELEASE = "org.dlbench.release"
+DEVICE = "org.dlbench.device"
+LOCK = "org.dlbench.lock"
+DOCKERFILE = "org.dlbench.dockerfile"
+BASE = "org.dlbench.base"
+"""The id of the base image that a release's image stands on."""
+PYTHON = "org.dlbench.python"
+PACKAGES = "org.dlbench.packages"
+RECIPE = "org.dlbench.recipe"
+"""The digest of what went into a base image."""
+STAGE = "org.dlbench.stage"
+
+
+def matching(labels: dict[str, str]) -> dict[str, list[str]]:
+    """The daemon's filter for things with all of these labels."""
+    return {"label": [f"{key}={value}" for key, value in labels.items()]}
