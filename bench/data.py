@@ -1,4 +1,4 @@
-"""Arrays from disk, and the batches made of them: the same rows in the same order in every release."""
+"""Arrays from disk and the batches made of them: the same rows in the same order everywhere."""
 
 import os
 

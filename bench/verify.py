@@ -20,18 +20,19 @@ from bench.trial import options_of
 TOLERANCE = {"forward": 1e-5, "loss": 1e-5, "gradient": 1e-4, "step": 1e-4, "steps": 1e-3}
 STEPS = 20
 _ROWS = 32
+# Small steps, so that twenty of them stay on one side of the kinks of relu and max-pooling, where
+# two roundings part for good; large coefficients, so that a wrong formula shows at once.
 _OPTIMIZERS = (
-    {"name": "sgd", "lr": 0.01, "momentum": 0.5, "nesterov": False, "weight_decay": 0.0},
-    {"name": "sgd", "lr": 0.01, "momentum": 0.9, "nesterov": True, "weight_decay": 5e-4},
+    {"name": "sgd", "lr": 1e-3, "momentum": 0.9, "nesterov": True, "weight_decay": 0.01},
     {
         "name": "adam",
-        "lr": 1e-3,
+        "lr": 1e-4,
         "beta1": 0.9,
         "beta2": 0.999,
         "epsilon": 1e-3,
         "weight_decay": 0.0,
     },
-    {"name": "adadelta", "lr": 1.0, "rho": 0.95, "epsilon": 1e-6, "weight_decay": 0.0},
+    {"name": "adadelta", "lr": 0.01, "rho": 0.95, "epsilon": 1e-3, "weight_decay": 0.0},
 )
 
 
@@ -77,6 +78,7 @@ class Proof:
         self._graph = job["graph"]
         self._plain = without_dropout(job["graph"])
         self._initial = weights.initial_weights(self._graph, job["seed"])
+        self._idle = idle_biases(self._graph)
         order = data.epoch_order(job["seed"], 1, splits["train"].rows)
         size = min(_ROWS, job["recipe"]["batch"], splits["train"].rows)
         self._rows = [
@@ -191,9 +193,14 @@ class Proof:
         _, wanted = self._reference().gradients(batch)
         worst = 0.0
         for node in reversed(self._graph["nodes"]):  # the first to differ, seen from the loss
-            for name, value in sorted(wanted.get(node["name"], {}).items()):
+            parameters = wanted.get(node["name"], {})
+            # a bias in front of a batch normalisation has no gradient but rounding: the node's
+            # largest gradient is the measure
+            floor = max([float(np.abs(value).max()) for value in parameters.values()] or [0.0])
+            for name, value in sorted(parameters.items()):
                 label = "{}/{}".format(node["name"], name)
-                worst = max(worst, compare(got[node["name"]][name], value, "gradient", label))
+                found = got[node["name"]][name]
+                worst = max(worst, compare(found, value, "gradient", label, floor))
         return {"error": worst}
 
     def evaluation(self):
@@ -284,14 +291,20 @@ class Proof:
     def _same_path(self, got, wanted, kind):
         worst = 0.0
         for node in self._graph["nodes"]:
-            for name in sorted(node["parameters"]):
-                start = self._initial[node["name"]][name].astype(np.float64)
-                moved = wanted[node["name"]][name] - start
-                label = "{}/{}".format(node["name"], name)
+            start = {
+                k: v.astype(np.float64) for k, v in self._initial.get(node["name"], {}).items()
+            }
+            moved = {name: wanted[node["name"]][name] - value for name, value in start.items()}
+            furthest = max([float(np.abs(value).max()) for value in moved.values()] or [0.0])
+            for name, value in sorted(moved.items()):
+                if (node["name"], name) in self._idle:
+                    continue
                 # a float32 weight can't say more about its displacement than its own rounding
-                floor = 4 * np.finfo(np.float32).eps * np.abs(start).max() / TOLERANCE[kind]
-                error = compare(got[node["name"]][name] - start, moved, kind, label, floor)
-                worst = max(worst, error)
+                rounding = 4 * np.finfo(np.float32).eps * np.abs(start[name]).max()
+                floor = max(furthest, rounding / TOLERANCE[kind])
+                label = "{}/{}".format(node["name"], name)
+                found = got[node["name"]][name] - start[name]
+                worst = max(worst, compare(found, value, kind, label, floor))
         return worst
 
     def metrics(self):
@@ -333,6 +346,19 @@ def without_dropout(graph):
         if node["op"] == "dropout":
             node["rate"] = 0.0
     return plain
+
+
+def idle_biases(graph):
+    """Biases that a batch normalisation right behind takes out again.
+
+    Their gradient is rounding alone, which Adam blows up to whole steps: no formula can be read
+    from where they go, and it changes nothing that the model computes.
+    """
+    consumers = {}
+    for node in graph["nodes"]:
+        for source in node["inputs"]:
+            consumers.setdefault(source, set()).add(node["op"])
+    return {(name, "bias") for name, ops in consumers.items() if ops == {"batchnorm"}}
 
 
 def _title(optimizer):

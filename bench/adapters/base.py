@@ -70,4 +70,4 @@ class Model(abc.ABC):
 
     @abc.abstractmethod
     def save_native(self, folder):
-        """Save the model (weights and optimiser state apart, where the framework can) its own way."""
+        """Save the model its own way; weights and optimiser state apart, where it can."""

@@ -408,6 +408,9 @@ class FitModel(FunctionModel):
         class Steps(tf.keras.callbacks.Callback):
             def on_train_batch_begin(self, batch, logs=None):
                 model._net.reset_metrics()  # else Keras reports a running mean
+                model._steps = int(
+                    model._optimizer.iterations
+                )  # it may announce one batch too many
                 model._help_adam()
 
             def on_train_batch_end(self, batch, logs=None):

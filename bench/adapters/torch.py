@@ -288,7 +288,7 @@ def _optimizer(recipe, net, native):
     o = recipe["optimizer"]
     decay = o.get("weight_decay", 0.0)
     groups = [{"params": [], "weight_decay": decay}, {"params": [], "weight_decay": 0.0}]
-    for node, name, tensor in net.trained():
+    for _, name, tensor in net.trained():
         groups[0 if is_decayed(name) else 1]["params"].append(tensor)
     groups = [group for group in groups if group["params"]]
     if o["name"] == "sgd":

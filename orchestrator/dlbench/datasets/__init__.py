@@ -1,4 +1,4 @@
-"""Data sets: where they come from, how they become plain arrays. One file each, defining DATASET."""
+"""Data sets: where they come from, how they become arrays. One file each, defining DATASET."""
 
 from __future__ import annotations
 
@@ -46,6 +46,8 @@ class Dataset:
     downloads: tuple[Download, ...] = ()
     divide: Mapping[str, float] = field(default_factory=dict)
     """What raw values are divided by to lie in 0..1."""
+    proof: Callable[[int, int], Arrays] | None = None
+    """A smaller synthetic twin for certificates (short sequences); None: `synthetic` itself."""
 
 
 @cache

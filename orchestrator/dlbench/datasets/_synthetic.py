@@ -30,3 +30,45 @@ def images(
         return {"image": image, "label": label}
 
     return {"train": draw(train), "test": draw(test)}
+
+
+def sequences(train: int, test: int, length: int, vocabulary: int) -> Arrays:
+    """Token rows with true lengths, post-padded; the label is which half of the words prevails."""
+    random = np.random.RandomState(20180918)
+
+    def draw(rows: int) -> dict[str, np.ndarray]:
+        label = random.randint(0, 2, rows)
+        lengths = random.randint(max(1, length // 5), length + 1, rows)
+        # words 1.. of two halves; a row draws two thirds of its words from the half of its label
+        half = (vocabulary - 1) // 2
+        own = random.uniform(size=(rows, length)) < 2 / 3
+        side = np.where(own, label[:, None], 1 - label[:, None])
+        tokens = 1 + side * half + random.randint(0, half, (rows, length))
+        tokens[np.arange(length) >= lengths[:, None]] = 0
+        return {
+            "tokens": tokens.astype(np.int32),
+            "length": lengths.astype(np.int32),
+            "label": label.astype(np.uint8),
+        }
+
+    return {"train": draw(train), "test": draw(test)}
+
+
+def compositions(train: int, test: int, elements: int = 86) -> Arrays:
+    """Fractions of two to five elements, and an energy from single and pair contributions."""
+    random = np.random.RandomState(20180918)
+    single = random.normal(0, 0.5, elements)
+    pairs = random.normal(0, 1.0, (elements, elements))
+
+    def draw(rows: int) -> dict[str, np.ndarray]:
+        weights = random.exponential(1.0, (rows, elements))
+        ranks = random.uniform(size=(rows, elements)).argsort(axis=1)
+        weights[ranks >= random.randint(2, 6, rows)[:, None]] = 0.0
+        fractions = weights / weights.sum(axis=1, keepdims=True)
+        energy = fractions @ single + np.einsum("ri,ij,rj->r", fractions, pairs, fractions)
+        return {
+            "fractions": fractions.astype(np.float32),
+            "value": energy[:, None].astype(np.float32),
+        }
+
+    return {"train": draw(train), "test": draw(test)}

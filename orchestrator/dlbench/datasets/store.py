@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
@@ -74,7 +73,8 @@ def prepare_proof(dataset: Dataset) -> Prepared:
     """A small synthetic twin: all that the certificate needs, never downloaded."""
     folder = paths.cache() / "data" / f"{dataset.name}-proof"
     if not (folder / "manifest.json").is_file():
-        _write(dataset, "synthetic", dataset.synthetic(*_VERIFY_ROWS), folder)
+        make = dataset.proof or dataset.synthetic
+        _write(dataset, "synthetic", make(*_VERIFY_ROWS), folder)
     return _read(dataset, "synthetic", folder)
 
 
@@ -159,7 +159,7 @@ def _write(dataset: Dataset, source: Source, arrays: Arrays, folder: Path) -> No
         making.chmod(0o755)
         if folder.exists():
             shutil.rmtree(folder)
-        os.replace(making, folder)
+        making.replace(folder)
     except OSError as error:
         raise UserError(
             f"Data set {dataset.name} can't be written: {error.strerror}.",

@@ -22,6 +22,14 @@ class Workload:
     graph: dict[str, Any]
     recipe: dict[str, Any]
     about: str = ""
+    proof: dict[str, Any] | None = None
+    """The same model in a smaller size, for the certificate; None: the model itself is small."""
+    only_proof: bool = False
+    """A graph that is there to be certified, not to be trained for a result."""
+
+    @property
+    def proof_graph(self) -> dict[str, Any]:
+        return self.proof or self.graph
 
     @property
     def parameters(self) -> int:

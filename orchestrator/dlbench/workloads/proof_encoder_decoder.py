@@ -1,0 +1,49 @@
+"""A small encoder-decoder: state passing, stacked LSTMs, true lengths, a masked loss."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dlbench.graph import Graph
+from dlbench.workloads import Workload
+
+_HEAD = {"output": "logits", "target": "target_out", "mask": "mask"}
+
+
+def _graph() -> dict[str, Any]:
+    g = Graph("proof-encoder-decoder")
+    source = g.input("source", (9,), "int32")
+    length = g.input("source_length", (), "int32")
+    target = g.input("target_in", (7,), "int32")
+    x = g.embedding(source, 30, 6)
+    x = g.lstm(x, 8, lengths=length, output="sequence", name="encoder1")
+    g.lstm(x, 8, lengths=length, name="encoder2")
+    y = g.embedding(target, 25, 6)
+    y = g.lstm(y, 8, initial=("encoder2:h", "encoder2:c"), output="sequence", name="decoder")
+    g.outputs(g.dense(g.dropout(y, 0.2), 25, name="logits"))
+    return g.to_json()
+
+
+WORKLOAD = Workload(
+    name="proof-encoder-decoder",
+    task="certificate",
+    dataset="toy-pairs",
+    graph=_graph(),
+    recipe={
+        "batch": 16,
+        "epochs": 2,
+        "shuffle": True,
+        "warmup": 2,
+        "optimizer": {
+            "name": "adadelta",
+            "lr": 1.0,
+            "rho": 0.95,
+            "epsilon": 1e-4,
+            "weight_decay": 0.0,
+        },
+        "losses": [{"name": "softmax-cross-entropy", **_HEAD, "weight": 1.0}],
+        "metrics": [{"name": "accuracy", **_HEAD}],
+    },
+    about="A small graph to certify: state passing and masks",
+    only_proof=True,
+)
