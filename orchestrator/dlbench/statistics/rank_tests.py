@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
@@ -96,15 +97,30 @@ def rank_sum(a: Floats, b: Floats, side: Side = "two-sided") -> RankTest:
     return RankTest(name, u, _normal(u - n * m / 2, spread, side), (n, m), False)
 
 
+def signed_rank_critical(n: int, tail: float) -> int:
+    """The greatest sum of n untied ranks whose lower tail is within `tail`; below 0: none is."""
+    if n <= _MOST_PAIRS:
+        return _critical(_sign_flips(tuple(range(1, n + 1))), tail)
+    spread = math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
+    return math.floor(n * (n + 1) / 4 - 0.5 + NormalDist().inv_cdf(tail) * spread)
+
+
+def rank_sum_critical(n: int, m: int, tail: float) -> int:
+    """The greatest U of n and m untied values whose lower tail is within `tail`; below 0: none."""
+    least = min(n, m)
+    every = tuple(range(1, n + m + 1))
+    if (n + m) * least * sum(every[-least:]) <= _MOST_STEPS:
+        # The least rank sum stands for U = 0.
+        return _critical(_subset_sums(every, least)[least * (least + 1) // 2 :], tail)
+    spread = math.sqrt(n * m * (n + m + 1) / 12)
+    return math.floor(n * m / 2 - 0.5 + NormalDist().inv_cdf(tail) * spread)
+
+
 def signed_rank_interval(d: Floats, level: float) -> Interval | None:
     """All shifts that the two-sided signed-rank test does not reject; None where n is too small."""
     n = len(d)
     pairs = n * (n + 1) // 2
-    if n <= _MOST_PAIRS:
-        below = _critical(_sign_flips(tuple(range(1, n + 1))), (1 - level) / 2)
-    else:
-        spread = math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
-        below = math.floor(pairs / 2 - 0.5 + _normal_quantile((1 - level) / 2) * spread)
+    below = signed_rank_critical(n, (1 - level) / 2)
     if below < 0:
         return None
     low, high = walsh_order(d, (below, pairs - 1 - below))
@@ -114,18 +130,11 @@ def signed_rank_interval(d: Floats, level: float) -> Interval | None:
 def rank_sum_interval(a: Floats, b: Floats, level: float) -> Interval | None:
     """All shifts of `a` against `b` that the two-sided Mann–Whitney test does not reject."""
     n, m = len(a), len(b)
-    least = min(n, m)
-    every = tuple(range(1, n + m + 1))
-    if (n + m) * least * sum(every[-least:]) <= _MOST_STEPS:
-        # The least rank sum stands for U = 0.
-        below = _critical(_subset_sums(every, least)[least * (least + 1) // 2 :], (1 - level) / 2)
-    else:
-        spread = math.sqrt(n * m * (n + m + 1) / 12)
-        below = math.floor(n * m / 2 - 0.5 + _normal_quantile((1 - level) / 2) * spread)
+    below = rank_sum_critical(n, m, (1 - level) / 2)
     if below < 0:
         return None
     low, high = difference_order(a, b, (below, n * m - 1 - below))
-    return Interval(low, high, level, least, "exact")
+    return Interval(low, high, level, min(n, m), "exact")
 
 
 def shift_of_pairs(d: Floats) -> float:
@@ -197,9 +206,3 @@ def _normal(away: float, spread: float, side: Side) -> float:
         z = max(0.0, abs(away) - 0.5) / spread
         return min(1.0, math.erfc(z / math.sqrt(2)))
     return 0.5 * math.erfc((away - 0.5) / spread / math.sqrt(2))
-
-
-def _normal_quantile(chance: float) -> float:
-    from statistics import NormalDist
-
-    return NormalDist().inv_cdf(chance)

@@ -1,0 +1,143 @@
+"""Where along a history of releases did a metric change its level?
+
+Binary segmentation on the ranks of all runs: the best cut of a stretch of releases in two is held
+against the best cuts after shuffling its runs among the releases, and the halves are searched in
+turn. Ranks keep one wild run from making a change; searching for the best cut is paid for, because
+the shuffles search too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .effects import Effect, effect
+from .intervals import SEED, Floats
+from .measurements import TIME, Kind
+from .ranks import midranks
+from .verdicts import by_how_much
+from .words import p_value
+
+_SHUFFLES = 1999
+_MOST = 4_000_000
+
+
+@dataclass(frozen=True)
+class Point:
+    """One release (or commit, or date) and its runs."""
+
+    name: str
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class ChangePoint:
+    """The first release on a new level."""
+
+    name: str
+    place: int
+    """Its place in the history, from 0."""
+    before: tuple[str, str]
+    """First and last release of the level before."""
+    until: str
+    """Last release of the new level."""
+    effect: Effect
+    """The new level against the one before."""
+    p: float
+
+    @property
+    def better(self) -> bool:
+        return self.effect.first_is_better
+
+    @property
+    def sentence(self) -> str:
+        kind = self.effect.kind
+        word = kind.better if self.better else kind.worse
+        first, last = self.before
+        earlier = first if first == last else f"{first} to {last}"
+        size = by_how_much(self.effect)
+        return f"Since {self.name} it is {word} than {earlier} by {size} ({p_value(self.p)})."
+
+
+def changepoints(
+    history: Sequence[Point],
+    kind: Kind = TIME,
+    *,
+    alpha: float = 0.05,
+    least: float = 1.0,
+    level: float = 0.95,
+    seed: int = SEED,
+) -> tuple[ChangePoint, ...]:
+    """The changes of level, oldest first; those smaller than `least` (a factor, or a difference for
+    kinds compared so) are left out."""
+    points = []
+    for point in history:
+        values = np.asarray(point.values, dtype=np.float64)
+        values = values[np.isfinite(values)]
+        if kind.scale == "ratio":
+            values = values[values > 0]
+        if len(values):
+            points.append((point.name, values))
+    rng = np.random.default_rng(seed)
+    cuts = sorted(_search(points, 0, len(points), alpha, rng))
+    found = []
+    edges = [0, *(cut for cut, _ in cuts), len(points)]
+    for i, (cut, p) in enumerate(cuts):
+        start, end = edges[i], edges[i + 2]
+        new, old = _joined(points[cut:end]), _joined(points[start:cut])
+        size = effect(new, old, kind, level=level, seed=seed)
+        if size.direction and _large_enough(size, least):
+            names = (points[start][0], points[cut - 1][0])
+            name, until = points[cut][0], points[end - 1][0]
+            found.append(ChangePoint(name, _place(history, name), names, until, size, p))
+    return tuple(found)
+
+
+def _place(history: Sequence[Point], name: str) -> int:
+    return next(i for i, point in enumerate(history) if point.name == name)
+
+
+def _large_enough(size: Effect, least: float) -> bool:
+    if size.kind.scale == "ratio":
+        return max(size.estimate, 1 / size.estimate) >= least
+    return abs(size.estimate) >= (0 if least == 1.0 else least)
+
+
+def _joined(points: Sequence[tuple[str, Floats]]) -> Floats:
+    return np.concatenate([values for _, values in points])
+
+
+def _search(
+    points: Sequence[tuple[str, Floats]], start: int, end: int, alpha: float,
+    rng: np.random.Generator,
+) -> list[tuple[int, float]]:  # fmt: skip
+    """The significant cuts between points `start` and `end`, with their p."""
+    if end - start < 2:
+        return []
+    values = _joined(points[start:end])
+    ranks = midranks(values) - (len(values) + 1) / 2
+    ends = np.cumsum([len(v) for _, v in points[start:end]])[:-1]
+    scores = _scores(ranks[None, :], ends)[0]
+    best = float(scores.max())
+    if best == 0:
+        return []
+    draws = min(_SHUFFLES, max(199, _MOST // len(ranks)))
+    shuffled = rng.permuted(np.broadcast_to(ranks, (draws, len(ranks))), axis=1)
+    beyond = int(np.count_nonzero(_scores(shuffled, ends).max(axis=1) >= best * (1 - 1e-9)))
+    p = (1 + beyond) / (1 + draws)
+    if p > alpha:
+        return []
+    cut = start + 1 + int(scores.argmax())
+    left = _search(points, start, cut, alpha, rng)
+    return [*left, (cut, p), *_search(points, cut, end, alpha, rng)]
+
+
+def _scores(rows: Floats, ends: Floats) -> Floats:
+    """How far apart the two sides of each cut lie, in standard errors; one row a shuffle."""
+    n = rows.shape[1]
+    at = ends.astype(np.intp)
+    left = rows.cumsum(axis=1)[:, at - 1]
+    scores: Floats = np.abs(left) / np.sqrt(at * (n - at) / n)
+    return scores

@@ -1,0 +1,268 @@
+"""Was it a steady measurement? What is wrong with it is said next to the number it affects.
+
+Step times of one trial are not independent of each other, so the tests here warn and never decide a
+comparison. Each warning needs two things: that chance does not explain it, and that it is large
+enough to matter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+
+import numpy as np
+
+from .intervals import SEED, Floats
+from .ranks import median
+from .words import count, listing, number, percent
+
+_BLOCKS = 24
+_SHUFFLES = 999
+_NORMAL_MAD = 1.4826
+"""What makes a normal sample's MAD its standard deviation."""
+
+
+class Concern(Enum):
+    WARM_UP = "warm-up drift"
+    DRIFT = "drift"
+    THROTTLING = "throttling"
+    OUTLIERS = "outliers"
+    MODES = "several modes"
+    NOISY_STEPS = "noisy steps"
+    NOISY_MACHINE = "noisy machine"
+    UNEQUAL = "unequal conditions"
+    ORDER = "order effect"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that weakens a number, worded for people."""
+
+    concern: Concern
+    sentence: str
+    size: float
+    """How large: a share, 0.12 for 12 %."""
+    p: float | None = None
+    places: tuple[int, ...] = ()
+    """Which values (from 0) it concerns, or where it begins."""
+
+
+def steps_of_trial(
+    steps_ms: Sequence[float] | Floats, *, least: float = 0.03, alpha: float = 0.01
+) -> tuple[Finding, ...]:
+    """All that can be wrong with the steady step times of one trial."""
+    steps = np.asarray(steps_ms, dtype=np.float64)
+    steps = steps[np.isfinite(steps) & (steps > 0)]
+    found = (drift(steps, least=least, alpha=alpha), step_outliers(steps), modes(steps))
+    return tuple(finding for finding in found if finding)
+
+
+def drift(steps: Floats, *, least: float = 0.03, alpha: float = 0.01) -> Finding | None:
+    """Whether the level of the step times changes within the trial: at once or little by little.
+
+    The steps are cut into blocks; the best split of the blocks' medians in two is held against the
+    best splits of the same medians in random order.
+    """
+    n = len(steps)
+    blocks = min(_BLOCKS, n // 5)
+    if blocks < 8:
+        return None
+    each = n // blocks
+    levels = np.median(steps[: each * blocks].reshape(blocks, each), axis=1)
+    if levels.max() / levels.min() - 1 < least:
+        return None
+    logs = np.log(levels)
+    score, split = _best_split(logs[None, :])
+    shuffled, _ = _best_split(logs[_orders(blocks)])
+    p = (1 + int(np.count_nonzero(shuffled >= score[0] * (1 - 1e-9)))) / (1 + _SHUFFLES)
+    at = int(split[0])
+    change = math.exp(logs[at:].mean() - logs[:at].mean()) - 1
+    if p > alpha or abs(change) < least:
+        return None
+    step = at * each
+    slope = theil_sen(logs)
+    line = logs - slope * np.arange(blocks)
+    sudden = _squares(logs[:at]) + _squares(logs[at:]) <= _squares(line)
+    whole = math.exp(slope * (blocks - 1)) - 1
+    if change < 0 and at <= blocks / 3:
+        slower = 1 / (1 + change) - 1
+        said = f"The first {step} of {n} steady steps are {percent(slower)} slower than the rest"
+        return Finding(Concern.WARM_UP, f"{said}: the warm-up had not ended.", slower, p, (0,))
+    if sudden and change > 0:
+        said = f"From step {step} of {n} on, steps take {percent(change)} longer"
+        why = "throttling, or another load on the machine"
+        return Finding(Concern.THROTTLING, f"{said}: {why}.", change, p, (step,))
+    if sudden:
+        said = f"From step {step} of {n} on, steps are {percent(-change)} shorter."
+        return Finding(Concern.DRIFT, said, change, p, (step,))
+    way = "longer" if whole > 0 else "shorter"
+    said = f"Steps become {percent(abs(whole))} {way} from the trial's beginning to its end."
+    return Finding(Concern.DRIFT, said, whole, p, (0,))
+
+
+def theil_sen(levels: Floats) -> float:
+    """The median slope of all pairs of points."""
+    i, j = np.triu_indices(len(levels), 1)
+    return median((levels[j] - levels[i]) / (j - i))
+
+
+def _squares(values: Floats) -> float:
+    return float(((values - values.mean()) ** 2).sum())
+
+
+@lru_cache(maxsize=32)
+def _orders(n: int) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
+    return np.random.default_rng([SEED, n]).random((_SHUFFLES, n)).argsort(axis=1)
+
+
+def _best_split(rows: Floats) -> tuple[Floats, Floats]:
+    """For each row: how far apart its best two parts lie, and where the second begins."""
+    n = rows.shape[1]
+    sizes = np.arange(1, n)
+    left = rows.cumsum(axis=1)[:, :-1]
+    total = rows.sum(axis=1, keepdims=True)
+    scores = np.abs(left - total * sizes / n) / np.sqrt(sizes * (n - sizes) / n)
+    best = scores.argmax(axis=1)
+    return scores[np.arange(len(rows)), best], (best + 1).astype(np.float64)
+
+
+def outlying(values: Floats, cutoff: float = 5.0) -> tuple[int, ...]:
+    """Which values lie more than `cutoff` robust standard deviations from the median."""
+    if len(values) < 5:
+        return ()
+    away = np.abs(values - median(values))
+    # Where most values are the same the MAD is zero; the mean distance still tells.
+    spread = _NORMAL_MAD * median(away) or 1.2533 * float(away.mean())
+    return tuple(np.flatnonzero(away > cutoff * spread).tolist()) if spread else ()
+
+
+def step_outliers(steps: Floats, *, cutoff: float = 5.0, least: float = 0.02) -> Finding | None:
+    """Steps that stick out, where together they cost more than `least` of the time."""
+    if len(steps) < 5 or steps.min() <= 0:
+        return None
+    middle = median(steps)
+    found = [i for i in outlying(np.log(steps), cutoff) if steps[i] > middle]
+    extra = float((steps[found] - middle).sum() / steps.sum()) if found else 0.0
+    if extra < least:
+        return None
+    most = number(float(steps.max()) / middle, 3)
+    said = (
+        f"{count(len(found), 'step')} of {len(steps)} stick out, up to {most} times the median; "
+        f"they cost {percent(extra)} of the time."
+    )
+    return Finding(Concern.OUTLIERS, said, extra, None, tuple(found))
+
+
+def trial_outliers(
+    values: Sequence[float] | Floats, names: Sequence[str], *, cutoff: float = 5.0
+) -> Finding | None:
+    """Trials of one group that stick out. They are named and kept: leaving out is no remedy."""
+    every = np.asarray(values, dtype=np.float64)
+    scaled = np.log(every) if len(every) and every.min() > 0 else every
+    found = outlying(scaled, cutoff)
+    if not found:
+        return None
+    middle = median(every)
+    seen = [f"{names[i]} ({number(float(every[i]))})" for i in found[:5]]
+    more = [f"{len(found) - 5} more"] if len(found) > 5 else []
+    verb = "sticks" if len(found) == 1 else "stick"
+    said = f"{listing(seen + more)} {verb} out from the median of {number(middle)}."
+    away = float(np.abs(every[list(found)] - middle).max())
+    return Finding(Concern.OUTLIERS, said, away / abs(middle) if middle else away, None, found)
+
+
+def modes(values: Floats, *, least: float = 0.05, apart: float = 4.5) -> Finding | None:
+    """A hint that the values have two levels (two kernels, two clock speeds), not one.
+
+    The best cut of the sorted values in two parts, each a tenth at least, that lie `apart` times
+    further from each other than they are wide (Ashman's D; a uniform spread has 3.5).
+    """
+    n = len(values)
+    if n < 20 or values.min() <= 0:
+        return None
+    x = np.log(np.sort(values))
+    fewest = max(3, n // 10)
+    sizes = np.arange(1, n)
+    sums, squares = x.cumsum(), (x**2).cumsum()
+    left, right = sums[:-1] / sizes, (sums[-1] - sums[:-1]) / (n - sizes)
+    variance_left = squares[:-1] / sizes - left**2
+    variance_right = (squares[-1] - squares[:-1]) / (n - sizes) - right**2
+    within = sizes * variance_left + (n - sizes) * variance_right
+    cut = fewest - 1 + int(within[fewest - 1 : n - fewest].argmin())
+    gap = float(right[cut] - left[cut])
+    width = math.sqrt(max(0.0, float(variance_left[cut] + variance_right[cut])) / 2)
+    if math.expm1(gap) < least or gap < apart * width:
+        return None
+    low, high = number(math.exp(left[cut])), number(math.exp(right[cut]))
+    share = percent((n - 1 - cut) / n)
+    said = f"The steps have two levels, about {low} ms and {high} ms ({share} of them)."
+    return Finding(Concern.MODES, said, math.expm1(gap))
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The steady steps of one trial in three numbers, so that many trials fit in memory."""
+
+    median: float
+    mad: float
+    n: int
+
+
+def noisy_machine(
+    trials: Sequence[Steps], *, between: float = 0.05, within: float = 0.15
+) -> tuple[Finding, ...]:
+    """Whether trials of one group differ by more than their own steps explain."""
+    usable = [t for t in trials if t.n and t.median > 0]
+    if len(usable) < 3:
+        return ()
+    own = [_NORMAL_MAD * t.mad / t.median for t in usable]
+    inside = float(np.median(own))
+    # The standard error of a median of n steps.
+    expected = float(
+        np.median([1.2533 * o / math.sqrt(t.n) for o, t in zip(own, usable, strict=True)])
+    )
+    logs = np.log([t.median for t in usable])
+    outside = float(logs.std(ddof=1))
+    found = []
+    if outside > between and outside > 3 * expected:
+        said = (
+            f"Trials scatter by {percent(outside)}, their steps explain {percent(expected)}: "
+            "something other than the workload changed between trials."
+        )
+        found.append(Finding(Concern.NOISY_MACHINE, said, outside))
+    if inside > within:
+        said = f"Within a trial, steps scatter by {percent(inside)} about their median."
+        found.append(Finding(Concern.NOISY_STEPS, said, inside))
+    return tuple(found)
+
+
+def unequal(
+    condition: str, values: Mapping[str, Sequence[float | str]], *, tolerance: float = 0.1
+) -> Finding | None:
+    """Whether groups ran under unlike conditions: threads, clock speed, load, temperature.
+
+    Numbers may differ by `tolerance` of the largest; words may not differ at all.
+    """
+    present = {group: list(seen) for group, seen in values.items() if len(seen)}
+    numeric = all(isinstance(v, int | float) for seen in present.values() for v in seen)
+    if len(present) < 2:
+        return None
+    if numeric:
+        middles = {g: float(np.median(np.array(seen, dtype=float))) for g, seen in present.items()}
+        low, high = min(middles, key=middles.__getitem__), max(middles, key=middles.__getitem__)
+        gap = middles[high] - middles[low]
+        largest = max(abs(m) for m in middles.values())
+        if gap <= tolerance * largest:
+            return None
+        said = f"{number(middles[low])} for {low}, {number(middles[high])} for {high}"
+        size = gap / largest
+    else:
+        words = {g: listing(sorted({str(v) for v in seen})) for g, seen in present.items()}
+        if len(set(words.values())) == 1:
+            return None
+        said = ", ".join(f"{word} for {group}" for group, word in words.items())
+        size = 1.0
+    return Finding(Concern.UNEQUAL, f"Unequal conditions: {condition} is {said}.", size)
