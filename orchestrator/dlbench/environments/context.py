@@ -1,4 +1,4 @@
-"""A build's context, streamed to the daemon straight from the wheel cache, without a second copy."""
+"""A build's context, streamed to the daemon straight from the wheel cache: no second copy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _INSIDE = Path("/context/wheels")
 
 
 @contextmanager
-def streamed(dockerfile: Path, wheels: Sequence[Wheel]) -> Iterator[IO[bytes]]:
+def streamed(dockerfile: bytes, wheels: Sequence[Wheel]) -> Iterator[IO[bytes]]:
     """The context as a readable tar, written by a thread while it is read."""
     receiving, sending = os.pipe()
 
@@ -37,19 +37,18 @@ def streamed(dockerfile: Path, wheels: Sequence[Wheel]) -> Iterator[IO[bytes]]:
     sender.join()
 
 
-def _fill(tar: tarfile.TarFile, dockerfile: Path, wheels: Sequence[Wheel]) -> None:
+def _fill(tar: tarfile.TarFile, dockerfile: bytes, wheels: Sequence[Wheel]) -> None:
     import uv
 
-    _text(tar, "Dockerfile", dockerfile.read_text(encoding="utf-8"))
-    _text(tar, "wheels.txt", installs.listing(wheels, sdists=False, folder=_INSIDE))
-    _text(tar, "sdists.txt", installs.listing(wheels, sdists=True, folder=_INSIDE))
+    _text(tar, "Dockerfile", dockerfile)
+    _text(tar, "wheels.txt", installs.listing(wheels, sdists=False, folder=_INSIDE).encode())
+    _text(tar, "sdists.txt", installs.listing(wheels, sdists=True, folder=_INSIDE).encode())
     _file(tar, "uv", Path(uv.find_uv_bin()), mode=0o755)
     for wheel in wheels:
         _file(tar, f"wheels/{wheel.file.name}", wheel.path, mode=0o644)
 
 
-def _text(tar: tarfile.TarFile, name: str, text: str) -> None:
-    content = text.encode()
+def _text(tar: tarfile.TarFile, name: str, content: bytes) -> None:
     tar.addfile(_member(name, len(content), 0o644), io.BytesIO(content))
 
 

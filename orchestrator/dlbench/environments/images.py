@@ -63,8 +63,7 @@ def dockerfile() -> Path:
 
 def find_image(client: docker.DockerClient, release: Release, device: str) -> Image | None:
     """The image of just this lock and Dockerfile, if the daemon has it."""
-    wanted = labels.matching(_identity(release, device))
-    found = client.images.list(filters=wanted)
+    found = client.images.list(filters=labels.matching(_identity(release, device)))
     return _described(found[0], {release.name: release}) if found else None
 
 
@@ -83,8 +82,10 @@ def build(
         ground = base.resolve(client, release, progress)
         cuda = _cuda_image(client, release, device, progress) or ground.id
         fetched = wheels.fetch(release, device, ground.python, progress)
+        instructions = dockerfile().read_bytes()
         marks = {
             **_identity(release, device),
+            labels.DOCKERFILE: hashlib.sha256(instructions).hexdigest(),
             labels.PYTHON: ground.python,
             labels.BASE: ground.id,
         }
@@ -96,13 +97,15 @@ def build(
             "STAGE": stage,
         }
         try:
-            with context.streamed(dockerfile(), fetched) as stream:
+            with context.streamed(instructions, fetched) as stream:
                 _build(client, release, stream, tag, arguments, marks, progress)
         finally:
             _clear_stage(client, stage)
     built = find_image(client, release, device)
     if built is None:
-        raise BuildFailed(f"The daemon says it built {tag}, but does not have it.")
+        raise BuildFailed(
+            f"{tag} was built, but its lock or Dockerfile has changed meanwhile.", "Build it again."
+        )
     if wrong := verify(client, release, device):
         client.images.remove(built.id, force=True)
         raise BuildFailed(f"The image of {release.name} is not what its lock says: {wrong[0]}.")

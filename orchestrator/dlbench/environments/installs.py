@@ -1,8 +1,8 @@
 """What is installed, and how: the same for a virtual environment and for an image.
 
-uv installs offline from the wheel cache, checks every digest again and compiles all bytecode, so
-that no trial's import time depends on which trial came first. Sdists come last: they are built
-inside the environment, with its locked setuptools, without network.
+uv installs offline from the wheel cache and checks every digest again. Sdists come second: they are
+built inside the environment, with its locked setuptools, without network. Then all bytecode is
+compiled, so that no trial's import time depends on which trial came first.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from dlbench.environments.locks import Lock, normalised
 from dlbench.environments.targets import Target
 from dlbench.environments.wheels import Wheel
 
-OPTIONS = ("--no-deps", "--require-hashes", "--no-index", "--offline", "--compile-bytecode")
+OPTIONS = ("--no-deps", "--require-hashes", "--no-index", "--offline")
+COMPILE = ("-m", "compileall", "-qq", "-j", "0")
+"""By the environment's own Python: uv's way needs 3.7. Packages may hold files it can't compile."""
 
 
 def listing(wheels: Iterable[Wheel], *, sdists: bool, folder: Path | None = None) -> str:

@@ -71,24 +71,26 @@ def resolve(release: Release, device: str, target: Target) -> list[str]:
     requires = release.requires[device]
     if not requires:
         raise UserError(f"release.toml of {release.name} has no [{device}] requires.")
-    glibc = target.platforms[0]
-    platform = f"{target.machine}-{glibc.removesuffix('_' + target.machine)}"
-    command = [uv.find_uv_bin(), "pip", "compile", "-", "--python-version", target.python]
-    command += ["--python-platform", platform, "--no-header", "--no-annotate", "--no-config"]
-    command += ["--index-strategy", "unsafe-best-match", *_places()]
+    platform = target.platforms[0].removesuffix(f"_{target.machine}")
+    command = [uv.find_uv_bin(), "pip", "compile", "--python-version", target.python]
+    command += ["--python-platform", f"{target.machine}-{platform}", "--no-config"]
+    command += ["--no-header", "--no-annotate", "--index-strategy", "unsafe-best-match", *_places()]
     if interpreter := interpreters.installed(target.python):
         # An sdist without static metadata must be asked by a Python of its own time.
         command += ["--python", str(interpreter.path)]
-    extra = [option for url in release.index.values() for option in ("--index", url)]
-    for options in ([], extra):
-        done = subprocess.run(
-            [*command, *options], input="\n".join(requires), capture_output=True, text=True
-        )
-        if done.returncode == 0:
-            return [line.split(" ;")[0].strip() for line in done.stdout.splitlines() if line]
-        if not extra:
-            break
-    raise UserError(f"{release.name} does not resolve for Python {target.python}:\n{done.stderr}")
+    with tempfile.TemporaryDirectory(prefix="dlbench-") as scratch:
+        wanted, forced = Path(scratch) / "requires.in", Path(scratch) / "overrides.txt"
+        wanted.write_text("\n".join(requires), encoding="utf-8")
+        forced.write_text("\n".join(release.overrides[device]), encoding="utf-8")
+        command += [str(wanted), "--override", str(forced)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0 and release.index:
+            extra = [option for url in release.index.values() for option in ("--index", url)]
+            done = subprocess.run([*command, *extra], capture_output=True, text=True)
+    if done.returncode != 0:
+        message = f"{release.name} does not resolve for Python {target.python}:\n{done.stderr}"
+        raise UserError(message)
+    return [line.split(" ;")[0].strip() for line in done.stdout.splitlines() if line]
 
 
 def _agreed(resolved: dict[str, list[str]]) -> list[str]:

@@ -22,7 +22,8 @@ DEVICES = ("cpu", "gpu")
 
 _REQUIRED = {"framework", "version", "published", "adapter", "python", "variants", "verified"}
 _OPTIONAL = {"packages", "index", "base", "cpu", "gpu"}
-_GPU = {"requires", "cuda", "cudnn", "least_driver", "oldest_sm", "newest_sm", "base"}
+_LOCKED = {"requires", "overrides"}
+_GPU = _LOCKED | {"cuda", "cudnn", "least_driver", "oldest_sm", "newest_sm", "base"}
 _Value = TypeVar("_Value")
 
 
@@ -63,6 +64,8 @@ class Release:
     """The public base image; None: the usual one of its Python."""
     requires: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What was asked for, by device: the lock is what that resolved to."""
+    overrides: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Versions taken whatever a package declares, by device: old declarations can be too narrow."""
     cuda: Cuda | None = None
 
     @property
@@ -134,7 +137,7 @@ def load(path: Path) -> Release:
         raise _broken(path, "`variants` must name at least one")
     cpu, gpu = _table(path, text, "cpu"), _table(path, text, "gpu")
     base = _table(path, text, "base")
-    _check_keys(path, cpu, set(), {"requires"}, "[cpu] ")
+    _check_keys(path, cpu, set(), _LOCKED, "[cpu] ")
     _check_keys(path, base, set(), {"image"}, "[base] ")
     index = _table(path, text, "index")
     return Release(
@@ -150,6 +153,10 @@ def load(path: Path) -> Release:
         index={locks.normalised(name): _get(path, index, name, str) for name in index},
         base=_maybe(path, base, "image", str),
         requires={"cpu": _strings(path, cpu, "requires"), "gpu": _strings(path, gpu, "requires")},
+        overrides={
+            "cpu": _strings(path, cpu, "overrides"),
+            "gpu": _strings(path, gpu, "overrides"),
+        },
         cuda=_cuda(path, gpu),
     )
 

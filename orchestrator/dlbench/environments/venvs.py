@@ -144,6 +144,11 @@ def _install(
                 if sdists:
                     command.append("--no-build-isolation")
                 _uv(release, command, variables)
+    subprocess.run(
+        [place / "bin" / "python", *installs.COMPILE, place / "lib"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+    )
 
 
 def _uv(release: Release, command: list[str], variables: dict[str, str]) -> None:
