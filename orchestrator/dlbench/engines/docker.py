@@ -59,14 +59,13 @@ class DockerEngine:
         from docker.errors import APIError
         from requests.exceptions import RequestException
 
-        parents = {}
-        if self._roots:
+        parents: dict[str, Path] = {}
+        identity = None
+        try:
             name = cgroups.group_name(request.campaign, request.trial)
             parents = {controller: root / name for controller, root in self._roots.items()}
             _prepare(parents)
-        identity = None
-        try:
-            parent = f"/{next(iter(parents.values())).name}" if parents else None
+            parent = f"/{name}" if parents else None
             identity = container.create(self._api, self._daemon, request, parent)
             return RunningContainer(self._api, identity, request, parents)
         except BaseException as error:
@@ -82,12 +81,16 @@ class DockerEngine:
 
     def sweep(self, campaign: str) -> list[str]:
         from docker.errors import NotFound
+        from requests.exceptions import RequestException
 
         label = f"{container.CAMPAIGN_LABEL}={campaign}"
-        found: list[dict[str, Any]] = self._api.containers(all=True, filters={"label": [label]})
-        for left in found:
-            with suppress(NotFound):
-                self._api.remove_container(left["Id"], force=True, v=True)
+        try:
+            found = self._api.containers(all=True, filters={"label": [label]})
+            for left in found:
+                with suppress(NotFound):
+                    self._api.remove_container(left["Id"], force=True, v=True)
+        except RequestException as error:
+            raise refusals.gone(error) from error
         for root in set(self._roots.values()):
             for folder in root.glob(f"{cgroups.prefix(campaign)}*"):
                 remove_folder(folder)
@@ -134,7 +137,7 @@ class RunningContainer:
         folders = self._parents if any(p.exists() for p in self._parents.values()) else own
         if os.geteuid() == 0 and own:
             # bench ends by itself when its standard input does; the keeper sees to it that it has.
-            self._keeper = Keeper(0, cgroups.choose(own).values())
+            self._keeper = Keeper(cgroups.choose(own).values())
         cores = float(len(os.sched_getaffinity(0)))
         return Scope(
             pid=pid if own or self._parents else 0,
@@ -215,8 +218,8 @@ def _hang_up(stream: Any) -> None:
     """Close an attached stream: docker-py hands out the innermost of three objects around it."""
     with suppress(OSError, AttributeError):
         stream._sock.shutdown(socket.SHUT_RDWR)
-    for layer in (stream, getattr(stream, "_response", None)):
-        with suppress(OSError, AttributeError):
+    for layer in (getattr(stream, "_response", stream), stream):
+        with suppress(OSError, ValueError, AttributeError):
             layer.close()
 
 
@@ -242,7 +245,7 @@ def _real_roots(mounts: list[cgroups.Mount]) -> dict[str, Path]:
 
 def _prepare(parents: dict[str, Path]) -> None:
     """Make the memory group ourselves: older kernels count what is below only if told to."""
-    if cgroups.UNIFIED in cgroups.choose(parents):
+    if "memory" not in cgroups.choose(parents):
         return
     with suppress(OSError):
         parents["memory"].mkdir(exist_ok=True)

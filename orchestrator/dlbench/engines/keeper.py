@@ -2,7 +2,8 @@
 
 A SIGKILLed orchestrator runs no clean-up code. A keeper is a small shell that waits on a pipe whose
 other end only the orchestrator holds: when the orchestrator dies, by whatever cause, the pipe ends,
-and the keeper ends the trial's process group and everything in its control group. The kernel's
+and the keeper ends the trial's process group, everything in its control group and every process
+that carries its mark. The kernel's
 parent-death signal would not do: it reaches the main process only and not its children, and it
 fires as soon as the *thread* that started the trial ends.
 """
@@ -16,11 +17,15 @@ from pathlib import Path
 
 _SCRIPT = r"""
 read -r word && exit 0
-group=$1 private=$2
-shift 2
+group=$1 mark=$2 private=$3
+shift 3
 [ "$group" = 0 ] || kill -KILL -- "-$group" 2>/dev/null
 for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
     alive=
+    [ -z "$mark" ] || for file in $(grep -lszxF -- "$mark" /proc/[0-9]*/environ); do
+        pid=${file#/proc/}
+        kill -KILL "${pid%/environ}" 2>/dev/null && alive=yes
+    done
     for folder; do
         for procs in "$folder"/cgroup.procs "$folder"/*/cgroup.procs; do
             [ -e "$procs" ] || continue
@@ -38,9 +43,15 @@ for folder; do rmdir "$folder" 2>/dev/null; done
 class Keeper:
     """Watches over one trial until it is dismissed."""
 
-    def __init__(self, group: int, folders: Iterable[Path], private: Path | None = None) -> None:
-        """Ends a process group (0: none) and control groups; removes a private folder."""
-        words = [str(group), str(private or ""), *dict.fromkeys(map(str, folders))]
+    def __init__(
+        self,
+        folders: Iterable[Path],
+        group: int = 0,
+        mark: str = "",
+        private: Path | None = None,
+    ) -> None:
+        """Over control groups, a process group, a variable's `NAME=value`, a folder to remove."""
+        words = [str(group), mark, str(private or ""), *dict.fromkeys(map(str, folders))]
         self._process = subprocess.Popen(
             ["/bin/sh", "-c", _SCRIPT, "dlbench-keeper", *words],
             stdin=subprocess.PIPE,

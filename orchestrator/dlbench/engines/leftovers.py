@@ -45,17 +45,19 @@ def record_group(private: Path, group: Group) -> None:
 def sweep(campaign: str) -> list[str]:
     """End and remove what is left of a campaign's trials; the names of what was ended."""
     prefix = cgroups.prefix(campaign)
-    ended = []
-    for pid in _kill_marked(prefix):
-        ended.append(f"process {pid}")
+    ended = _kill_marked(f"{MARK}={prefix}".encode())
     for private in sorted(_folder().glob(f"{prefix}*")):
         group = _recorded_group(private)
         if group is not None:
-            if pids := group.pids():
-                ended += [f"process {pid}" for pid in sorted(pids)]
+            ended |= group.pids()
             group.remove()
         shutil.rmtree(private, ignore_errors=True)
-    return ended
+    return [f"process {pid}" for pid in sorted(ended)]
+
+
+def end_trial(campaign: str, trial: str) -> None:
+    """End what a trial left running outside its process group, where it has no control group."""
+    _kill_marked(f"{MARK}={mark(campaign, trial)}\0".encode())
 
 
 def _folder() -> Path:
@@ -75,39 +77,36 @@ def _recorded_group(private: Path) -> Group | None:
     return Group(folders) if folders else None
 
 
-def _kill_marked(prefix: str, seconds: float = 5.0) -> list[int]:
-    """Kill every process with a mark of this campaign, until there is none left."""
+def _kill_marked(beginning: bytes, seconds: float = 5.0) -> set[int]:
+    """Kill every process that has a variable with this beginning, until there is none left."""
     killed: set[int] = set()
     end = time.monotonic() + seconds
-    while (found := _marked(prefix)) and time.monotonic() < end:
-        for pid in found:
-            if _kill_if_marked(pid, prefix):
-                killed.add(pid)
+    while (found := _marked(beginning)) and time.monotonic() < end:
+        killed.update(pid for pid in found if _kill_if_marked(pid, beginning))
         time.sleep(0.01)
-    return sorted(killed)
+    return killed
 
 
-def _marked(prefix: str) -> list[int]:
+def _marked(beginning: bytes) -> list[int]:
     numbers = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
-    return [pid for pid in numbers if pid != os.getpid() and _has_mark(pid, prefix)]
+    return [pid for pid in numbers if pid != os.getpid() and _has_mark(pid, beginning)]
 
 
-def _has_mark(pid: int, prefix: str) -> bool:
+def _has_mark(pid: int, beginning: bytes) -> bool:
     try:
-        variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        return b"\0" + beginning in b"\0" + Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:
         return False
-    return any(line.startswith(f"{MARK}={prefix}".encode()) for line in variables)
 
 
-def _kill_if_marked(pid: int, prefix: str) -> bool:
+def _kill_if_marked(pid: int, beginning: bytes) -> bool:
     """Through a handle on the process, so that no other can take its number in between."""
     try:
         handle = os.pidfd_open(pid)
     except OSError:
         return False
     try:
-        if not _has_mark(pid, prefix):
+        if not _has_mark(pid, beginning):
             return False
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(handle, signal.SIGKILL)

@@ -38,10 +38,15 @@ class ProcessEngine:
 
     name = "process"
 
+    def __init__(self, control_groups: bool = True) -> None:
+        """`control_groups`: whether to make them where that is possible."""
+        self._wants_groups = control_groups
+
     @cached_property
     def _groups(self) -> tuple[bool, bool]:
         """Whether trials can have a control group here, and whether it can limit the CPU."""
-        group = create(cgroups.group_name("probe", str(os.getpid())))
+        name = cgroups.group_name("probe", str(os.getpid()))
+        group = create(name) if self._wants_groups else None
         if group is None:
             return False, False
         # Making one is not enough: moving a process needs rights further up the tree.
@@ -100,6 +105,7 @@ class RunningProcess:
     """A started trial; see `base.Running`."""
 
     def __init__(self, request: Request, private: Path, group: Group | None) -> None:
+        self._request = request
         self._private = private
         self._group = group
         self._exit: Exit | None = None
@@ -130,8 +136,9 @@ class RunningProcess:
         )
         self._copier.start()
         folders = group.folders if group is not None else {}
+        mark = leftovers.mark(request.campaign, request.trial)
         try:
-            self._keeper = Keeper(self._pid, folders.values(), private)
+            self._keeper = Keeper(folders.values(), self._pid, f"{leftovers.MARK}={mark}", private)
         except BaseException:
             self._process.kill()
             self._process.wait()
@@ -204,13 +211,14 @@ class RunningProcess:
             if self._group is not None:
                 self._group.kill()
                 oom = cgroups.oom_kills(self._group.folders) > 0
+            else:
+                leftovers.end_trial(self._request.campaign, self._request.trial)
             self._keeper.dismiss()
             _, status, usage = os.wait4(self._pid, 0)
             code = os.waitstatus_to_exitcode(status)
             self._process.returncode = code
             with suppress(BrokenPipeError):
                 self._lifeline.close()
-            # Without a control group a child may have left the process group with the pipe open.
             self._copier.join(timeout=5.0)
             if not self._copier.is_alive():
                 self._output.close()

@@ -70,9 +70,10 @@ def request_for(tmp_path: Path, campaign: str) -> Callable[[str], Request]:
 class Bed:
     """One engine, and the trials started on it in a test: all closed at its end."""
 
-    def __init__(self, engine: ProcessEngine | DockerEngine, environment: str) -> None:
+    def __init__(self, engine: ProcessEngine | DockerEngine, environment: str, kind: str) -> None:
         self.engine = engine
         self.environment = environment
+        self.kind = kind
         self._started: list[Running] = []
 
     def start(self, request: Request) -> Running:
@@ -95,14 +96,21 @@ class Bed:
 
 @pytest.fixture
 def process_bed() -> Iterator[Bed]:
-    bed = Bed(ProcessEngine(), sys.executable)
+    bed = Bed(ProcessEngine(), sys.executable, "process")
+    yield bed
+    bed.close()
+
+
+@pytest.fixture
+def ungrouped_bed() -> Iterator[Bed]:
+    bed = Bed(ProcessEngine(control_groups=False), sys.executable, "ungrouped")
     yield bed
     bed.close()
 
 
 @pytest.fixture
 def docker_bed(docker_client: docker.DockerClient, python_image: str) -> Iterator[Bed]:
-    bed = Bed(DockerEngine(docker_client), python_image)
+    bed = Bed(DockerEngine(docker_client), python_image, "docker")
     yield bed
     bed.close()
 
@@ -110,6 +118,14 @@ def docker_bed(docker_client: docker.DockerClient, python_image: str) -> Iterato
 @pytest.fixture(params=["process", pytest.param("docker", marks=pytest.mark.docker)])
 def bed(request: pytest.FixtureRequest) -> Bed:
     """Every test that takes it runs on both engines."""
+    found = request.getfixturevalue(f"{request.param}_bed")
+    assert isinstance(found, Bed)
+    return found
+
+
+@pytest.fixture(params=["process", "ungrouped", pytest.param("docker", marks=pytest.mark.docker)])
+def any_bed(request: pytest.FixtureRequest) -> Bed:
+    """As `bed`, and processes without control groups too."""
     found = request.getfixturevalue(f"{request.param}_bed")
     assert isinstance(found, Bed)
     return found

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,6 +15,8 @@ from pathlib import Path
 import pytest
 from dlbench.engines import boundedlog
 from dlbench.engines.base import Exit, Limits, Request
+from dlbench.engines.connect import connect
+from dlbench.engines.docker import DockerEngine
 
 from .conftest import Bed
 
@@ -211,13 +214,15 @@ def test_kernel_totals_outlive_the_trial(bed: Bed, request_for: RequestFor) -> N
     assert not any(folder.exists() for folder in cgroup.values())
 
 
-def test_stop_ends_descendants_that_ignore_signals(bed: Bed, request_for: RequestFor) -> None:
-    request = replace(request_for(STUBBORN), variables={"SECRET": "stubborn"})
-    running = bed.start(request)
+def test_stop_ends_descendants_that_ignore_signals(
+    any_bed: Bed, request_for: RequestFor, campaign: str
+) -> None:
+    request = replace(request_for(STUBBORN), variables={"SECRET": campaign})
+    running = any_bed.start(request)
     wait_for((request.out / "ready").exists)
-    assert len(marked("stubborn")) == 3
+    wait_for(lambda: len(marked(campaign)) == 3)
     assert running.stop(grace=0.1).code == -signal.SIGKILL
-    wait_for(lambda: not marked("stubborn"))
+    wait_for(lambda: not marked(campaign))
 
 
 def test_stop_gives_a_chance_to_end_well(bed: Bed, request_for: RequestFor) -> None:
@@ -239,7 +244,7 @@ def test_stop_gives_a_chance_to_end_well(bed: Bed, request_for: RequestFor) -> N
 
 
 def test_children_that_outlive_the_main_process_are_ended(
-    bed: Bed, request_for: RequestFor
+    any_bed: Bed, request_for: RequestFor, campaign: str
 ) -> None:
     request = request_for(
         """
@@ -249,8 +254,26 @@ def test_children_that_outlive_the_main_process_are_ended(
             time.sleep(600)
         """
     )
-    assert run(bed, replace(request, variables={"SECRET": "lingering"})).code == 0
-    wait_for(lambda: not marked("lingering"))
+    assert run(any_bed, replace(request, variables={"SECRET": campaign})).code == 0
+    wait_for(lambda: not marked(campaign))
+
+
+def test_no_descriptor_or_thread_is_left_behind(bed: Bed, request_for: RequestFor) -> None:
+    """A campaign has thousands of trials."""
+    request = request_for("pass")
+    counts = []
+    for number in range(4):
+        if bed.kind == "docker":
+            # A client keeps some connections open for later: a new one each time, closed below.
+            client = connect()
+            bed.engine = DockerEngine(client)
+        running = bed.start(replace(request, trial=f"trial-{number}"))
+        assert running.wait(60) is not None
+        running.close()
+        if bed.kind == "docker":
+            client.close()
+        counts.append((len(os.listdir("/proc/self/fd")), threading.active_count()))  # noqa: PTH208
+    assert counts[1] == counts[2] == counts[3]
 
 
 def test_links_in_the_output_are_not_followed(
@@ -281,7 +304,7 @@ from dlbench.engines.process import ProcessEngine
 
 name, campaign, environment, folder, secret = sys.argv[1:]
 folder = Path(folder)
-engine = ProcessEngine() if name == "process" else DockerEngine(connect())
+engine = DockerEngine(connect()) if name == "docker" else ProcessEngine(name == "process")
 running = engine.start(Request(
     trial="trial-1", campaign=campaign, environment=environment, bench=folder / "code",
     job=folder / "job.json", data=folder / "data", out=folder / "out", log=folder / "log.txt",
@@ -295,21 +318,21 @@ time.sleep(600)
 
 
 def test_a_killed_orchestrator_leaves_nothing_running(
-    bed: Bed, request_for: RequestFor, tmp_path: Path
+    any_bed: Bed, request_for: RequestFor, tmp_path: Path
 ) -> None:
     """Not even what ignores every signal and its standard input.
 
     (Containers of a daemon that an ordinary user asks: not after the next sweep.)"""
     request = request_for(STUBBORN)
-    secret = f"killed-{bed.engine.name}"
+    secret = request.campaign
     orchestrator = subprocess.Popen(
         [
             sys.executable,
             "-c",
             ORCHESTRATOR,
-            bed.engine.name,
+            any_bed.kind,
             request.campaign,
-            bed.environment,
+            any_bed.environment,
             str(tmp_path),
             secret,
         ],
@@ -318,18 +341,18 @@ def test_a_killed_orchestrator_leaves_nothing_running(
         text=True,
     )
     assert orchestrator.stdout is not None
-    with orchestrator.stdout as lines:
-        folders = [Path(line.strip()) for line in iter(lines.readline, "started\n")]
-        wait_for((request.out / "ready").exists)
-        assert len(marked(secret)) == 3
+    try:
+        folders = [Path(line.strip()) for line in iter(orchestrator.stdout.readline, "started\n")]
+        wait_for(lambda: len(marked(secret)) == 3)
+    finally:
         orchestrator.kill()
-        orchestrator.wait()
-    if bed.engine.name == "process" or os.geteuid() == 0:
+        orchestrator.communicate()
+    if any_bed.engine.name == "process" or os.geteuid() == 0:
         wait_for(lambda: not marked(secret))
-    bed.engine.sweep(request.campaign)
+    any_bed.engine.sweep(request.campaign)
     wait_for(lambda: not marked(secret))
     wait_for(lambda: not any(folder.exists() for folder in folders))
-    assert bed.engine.sweep(request.campaign) == []
+    assert any_bed.engine.sweep(request.campaign) == []
 
 
 def test_the_lifeline_breaks_when_the_orchestrator_is_killed(
@@ -359,26 +382,30 @@ def test_the_lifeline_breaks_when_the_orchestrator_is_killed(
         ],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
-    wait_for((request.out / "ready").exists)
-    orchestrator.kill()
-    orchestrator.wait()
+    try:
+        wait_for((request.out / "ready").exists)
+    finally:
+        orchestrator.kill()
+        orchestrator.wait()
     wait_for((request.out / "farewell").exists)
     bed.engine.sweep(request.campaign)
 
 
-def test_sweep_ends_its_campaign_and_no_other(bed: Bed, request_for: RequestFor) -> None:
-    request = replace(request_for(STUBBORN), variables={"SECRET": "mine"})
-    mine = bed.start(request)
+def test_sweep_ends_its_campaign_and_no_other(
+    any_bed: Bed, request_for: RequestFor, campaign: str
+) -> None:
+    request = replace(request_for(STUBBORN), variables={"SECRET": f"mine-{campaign}"})
+    mine = any_bed.start(request)
     # A name that begins like the other's.
-    neighbour = bed.start(
-        replace(request, campaign=f"{request.campaign}-2", variables={"SECRET": "neighbour"})
+    neighbour = any_bed.start(
+        replace(request, campaign=f"{request.campaign}-2", variables={"SECRET": f"next-{campaign}"})
     )
-    wait_for(lambda: len(marked("mine")) == 3 and len(marked("neighbour")) == 3)
-    assert bed.engine.sweep("some-other-campaign") == []
-    assert bed.engine.sweep(request.campaign)
-    wait_for(lambda: not marked("mine"))
+    wait_for(lambda: len(marked(f"mine-{campaign}")) == 3 and len(marked(f"next-{campaign}")) == 3)
+    assert any_bed.engine.sweep("some-other-campaign") == []
+    assert any_bed.engine.sweep(request.campaign)
+    wait_for(lambda: not marked(f"mine-{campaign}"))
     ended = mine.wait(30)
     assert ended is not None
     assert ended.code == -signal.SIGKILL
     assert neighbour.poll() is None
-    assert len(marked("neighbour")) == 3
+    assert len(marked(f"next-{campaign}")) == 3

@@ -243,15 +243,3 @@ def test_a_daemon_that_goes_away_is_a_clear_error(
     assert "--resume" in gone.value.remedy
     running.close()
     assert len(docker_bed.engine.sweep(request.campaign)) == 1
-
-
-def test_nothing_is_kept_open_for_long(docker_bed: Bed, request_for: RequestFor) -> None:
-    """A campaign has thousands of trials: none may leave a descriptor or a thread behind."""
-    request = request_for("pass")
-    counts = []
-    for number in range(4):
-        running = docker_bed.start(replace(request, trial=f"trial-{number}"))
-        assert running.wait(60) is not None
-        running.close()
-        counts.append((len(os.listdir("/proc/self/fd")), threading.active_count()))  # noqa: PTH208
-    assert counts[1] == counts[2] == counts[3]
