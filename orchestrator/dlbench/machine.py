@@ -226,10 +226,15 @@ def _os_name(release: str) -> str:
 
 
 def _virtualisation(cpuinfo: str) -> str | None:
+    below = _hypervisor(cpuinfo)
+    if Path("/.dockerenv").exists() or Path("/run/.containerenv").exists():
+        return f"container on {below}" if below else "container"
+    return below
+
+
+def _hypervisor(cpuinfo: str) -> str | None:
     if "microsoft" in platform.release().lower():
         return "wsl"
-    if Path("/.dockerenv").exists() or Path("/run/.containerenv").exists():
-        return "container"
     maker = " ".join(
         _text(f"/sys/class/dmi/id/{name}") for name in ("sys_vendor", "product_name")
     ).lower()

@@ -7,9 +7,7 @@ disk nor a vanished counter is an error: what is missing is said in the totals.
 
 from __future__ import annotations
 
-import errno
 import math
-import os
 import threading
 import time
 from pathlib import Path
@@ -18,6 +16,7 @@ from types import TracebackType
 from dlbench.engines.base import Exit, Scope
 from dlbench.errors import UserError
 from dlbench.monitor.gpu import Gpus
+from dlbench.monitor.lines import Lines
 from dlbench.monitor.process import MainProcess, SystemCpu
 from dlbench.monitor.samples import (
     GpuSample,
@@ -60,7 +59,7 @@ class Monitor:
         self._hz = hz
         self._zero = time.monotonic() if zero is None else zero
         self._selection = gpus
-        self._file = _Lines(file)
+        self._file = Lines(file)
         self._source: Source = choose(scope, stats)
         self._main = MainProcess(scope.pid)
         self._system = SystemCpu()
@@ -265,33 +264,6 @@ class _Seen:
         other = _Seen()
         other.__dict__.update(self.__dict__)
         return other
-
-
-class _Lines:
-    """A file that lines are appended to; the first failure is kept and ends the writing."""
-
-    def __init__(self, path: Path) -> None:
-        self.error: str | None = None
-        self._fd = -1
-        try:
-            self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            self.error = f"Samples could not be written: {error.strerror}."
-
-    def write(self, line: bytes) -> None:
-        """Append at once: a killed orchestrator leaves whole lines but for the last."""
-        if self._fd < 0 or self.error is not None or not line:
-            return
-        try:
-            if os.write(self._fd, line) < len(line):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        except OSError as error:
-            self.error = f"Samples could not be written: {error.strerror}."
-
-    def close(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
 
 
 def _deviation(sampled: float | None, total: float | None) -> float | None:

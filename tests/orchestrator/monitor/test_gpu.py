@@ -1,0 +1,171 @@
+"""GPU readings through the real nvidia-ml-py, from a stand-in for the driver's library."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+GIB = 1 << 30
+SOURCE = Path(__file__).with_name("stand_in_nvml.c")
+ORCHESTRATOR = Path(__file__).parents[3] / "orchestrator"
+UUID_1 = "GPU-11111111-aaaa-bbbb-cccc-111111111111"
+
+# Samples a sleeping process that holds memory of GPU 0, and shows what the file then says.
+SAMPLE = """
+import json, os, subprocess, sys, tempfile, time
+from pathlib import Path
+from dataclasses import asdict
+from dlbench.engines.base import Scope
+from dlbench.monitor import Interval, Monitor, read_samples, summarise
+trial = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+os.environ["STAND_IN_PID"] = str(trial.pid)
+file = Path(tempfile.mkdtemp()) / "samples.jsonl"
+with Monitor(Scope(trial.pid, 1.0), file, hz=20, gpus=tuple(sys.argv[1:])) as monitor:
+    while monitor.latest is None or monitor.latest.t < 0.4:
+        time.sleep(0.05)
+    totals = monitor.stop()
+trial.kill(); trial.wait()
+recorded = read_samples(file)
+print(json.dumps({
+    "gpus": recorded.gpus,
+    "samples": [[asdict(gpu) for gpu in sample.gpus] for sample in recorded.samples],
+    "times": [sample.t for sample in recorded.samples],
+    "reason": totals.gpu_reason, "error": totals.error, "cpu_s": totals.cpu_s,
+    "resources": asdict(summarise(recorded, [Interval("train", 0.0, 0.4)])),
+}))
+"""
+INVENTORY = """
+import json
+from dataclasses import asdict
+from dlbench.machine import fingerprint
+from dlbench.monitor.gpu import inventory
+print(json.dumps({"inventory": asdict(inventory()), "machine": fingerprint().to_dict()}))
+"""
+
+
+def compile_library(folder: Path, *options: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / "libnvidia-ml.so.1"
+    subprocess.run(
+        ["gcc", "-shared", "-fPIC", "-Wall", "-Werror", *options, "-o", target, SOURCE], check=True
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compile_library(tmp_path_factory.mktemp("driver"))
+
+
+@pytest.fixture(scope="module")
+def old_driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compile_library(tmp_path_factory.mktemp("old-driver"), "-DOLD_DRIVER")
+
+
+def run(program: str, library: Path, *arguments: str, **variables: str) -> Any:
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ORCHESTRATOR),
+            "LD_LIBRARY_PATH": str(library),
+            **variables,
+        },
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return json.loads(done.stdout)
+
+
+def test_all_devices_are_sampled(driver: Path) -> None:
+    found = run(SAMPLE, driver, "all")
+    assert found["gpus"] == ["0", "1"]
+    assert found["reason"] is None and found["error"] is None
+    first, second = found["samples"][-1]
+    assert first["util_percent"] == 90 and second["util_percent"] == 40
+    assert first["memory_bytes"] == 3 * GIB and second["memory_bytes"] == 1 * GIB
+    assert first["power_w"] == 70.5 and second["power_w"] == 50.0
+    assert first["temperature_c"] == 60 and second["temperature_c"] == 61
+    assert first["throttle"] == 0 and second["throttle"] == 4
+
+
+def test_memory_is_told_apart_by_process(driver: Path) -> None:
+    found = run(SAMPLE, driver, "0")
+    # Two processes hold memory of GPU 0; the trial's is one of them.
+    assert found["gpus"] == ["0"]
+    assert {sample[0]["process_memory_bytes"] for sample in found["samples"]} == {2 * GIB}
+    assert found["resources"]["gpu_memory_peak_bytes"] == 2 * GIB
+
+
+def test_energy_is_counted_or_else_worked_out(driver: Path) -> None:
+    found = run(SAMPLE, driver, "all")
+    counted = [sample[0]["energy_j"] for sample in found["samples"]]
+    assert counted == [10.0 * (i + 1) for i in range(len(counted))]
+    worked_out = [sample[1]["energy_j"] for sample in found["samples"]]
+    seconds = found["times"][-1] - found["times"][0]
+    assert worked_out[0] == 0.0
+    assert worked_out[-1] == pytest.approx(50.0 * seconds, rel=0.1)
+    assert found["resources"]["gpu_energy_j"] == pytest.approx(counted[-1] + worked_out[-1])
+
+
+def test_a_device_is_chosen_by_its_uuid(driver: Path) -> None:
+    found = run(SAMPLE, driver, UUID_1)
+    assert found["gpus"] == ["1"]
+    assert UUID_1 not in json.dumps(found)
+
+
+def test_an_old_driver_gives_what_it_has(old_driver: Path) -> None:
+    found = run(SAMPLE, old_driver, "0")
+    last = found["samples"][-1][0]
+    assert last["throttle"] is None
+    assert last["util_percent"] == 90
+    assert last["process_memory_bytes"] == 2 * GIB
+    assert last["energy_j"] > 0.0
+
+
+@pytest.mark.parametrize("selection", ["7", "GPU-nobody"])
+def test_a_device_that_is_not_there_is_said(selection: str, driver: Path) -> None:
+    found = run(SAMPLE, driver, selection)
+    assert found["gpus"] == []
+    assert "NVML" in found["reason"]
+    assert found["cpu_s"] is not None
+
+
+def test_a_driver_that_is_not_loaded_is_said(driver: Path) -> None:
+    found = run(SAMPLE, driver, "all", STAND_IN_INIT="9")
+    assert found["reason"] == "The NVIDIA driver is installed but not loaded."
+    assert found["samples"] and not any(found["samples"])
+
+
+def test_no_driver_at_all_is_said(tmp_path: Path) -> None:
+    found = run(INVENTORY, tmp_path)
+    if found["inventory"]["devices"]:
+        pytest.skip("this machine has an NVIDIA driver")
+    assert "driver" in found["inventory"]["reason"]
+
+
+def test_the_fingerprint_names_models_not_devices(driver: Path) -> None:
+    found = run(INVENTORY, driver)
+    assert [device["name"] for device in found["inventory"]["devices"]] == [
+        "Stand-in A",
+        "Stand-in B",
+    ]
+    assert found["inventory"]["driver"] == "535.104.05"
+    assert found["inventory"]["cuda"] == "12.2"
+    machine = found["machine"]
+    assert machine["gpu_driver"] == "535.104.05"
+    assert machine["gpus"][0] == {
+        "name": "Stand-in A",
+        "memory_bytes": 8 * GIB,
+        "compute": "8.6",
+    }
+    assert "GPU-" not in json.dumps(machine)
