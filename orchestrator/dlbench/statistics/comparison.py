@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from .effects import Effect, comparable_scale, measure
-from .equivalence import Equivalence, equivalence
 from .intervals import DRAWS, SEED, Floats, Resamples, resample
+from .margins import Equivalence, equivalence
 from .measurements import (
     TIME,
     Kind,

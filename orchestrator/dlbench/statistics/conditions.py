@@ -1,9 +1,9 @@
 """`--fail-if "step_ms > 1.05"`: what counts as a regression against a baseline.
 
-The number is held against new / baseline (times, sizes) or new - baseline (accuracies). A condition
-is met when the estimate lies beyond it *and* the exact test shows a difference: a CI that cries wolf
-is switched off. Where the estimate lies beyond but the runs cannot show a difference, the result
-says so and is no failure; whether the interval lies wholly beyond is said as well.
+The number is held against new / baseline (times, sizes) or new - baseline (accuracies). A
+condition is met when the estimate lies beyond it *and* the exact test shows a difference: a CI that
+cries wolf is switched off. Where the estimate lies beyond but the runs cannot show a difference,
+the result says so and is no failure; whether the interval lies wholly beyond is said as well.
 
 "A difference" is one from the baseline. Only where the baseline itself would meet the condition
 (`step_ms > 0.9`: an improvement is asked for) is it one from the bound.
@@ -54,7 +54,7 @@ class Condition:
         return f"{self.metric} {self.sign} {number(self.bound, 6)}"
 
 
-def parse(text: str) -> Condition:
+def parse_condition(text: str) -> Condition:
     """`step_ms > 1.05`, `step_ms > +5%` (the same), `accuracy < -0.01`."""
     form = _FORM.fullmatch(text)
     if form is None:
@@ -141,7 +141,7 @@ class Checked:
                 return f"{said} is not shown: {seen}, which may be chance ({p})."
 
 
-def check(
+def check_conditions(
     checks: Sequence[Check], *, alpha: float = 0.05, pairing: Pairing = "auto"
 ) -> tuple[Checked, ...]:
     """All conditions at once: the chance that any of them fails wrongly stays within alpha."""

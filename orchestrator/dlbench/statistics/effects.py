@@ -14,10 +14,8 @@ import numpy as np
 from .intervals import DRAWS, SEED, Floats, Interval, Resamples, interval, resample
 from .measurements import TIME, Kind
 from .rank_tests import (
-    rank_sum_interval,
     shift_of_groups,
     shift_of_pairs,
-    signed_rank_interval,
 )
 from .ranks import cliffs_delta, differences, median
 from .words import number
@@ -103,10 +101,7 @@ def measure(
     ratio = kind.scale == "ratio"
     x, y = comparable_scale(a, b, kind)
     d = differences(x, y) if paired else None
-    if d is not None:
-        shift, around = shift_of_pairs(d), signed_rank_interval(d, level)
-    else:
-        shift, around = shift_of_groups(x, y), rank_sum_interval(x, y, level)
+    shift, around = shift_of_pairs(d, level) if d is not None else shift_of_groups(x, y, level)
     if ratio:
         estimate = median(a) / median(b)
         shift = float(np.exp(shift))

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from .effects import Effect, effect
 from .intervals import SEED, Floats
@@ -20,8 +21,11 @@ from .ranks import midranks
 from .verdicts import by_how_much
 from .words import p_value
 
+Places = npt.NDArray[np.int64]
+
 _SHUFFLES = 1999
-_MOST = 4_000_000
+_MOST = 2_000
+"""Runs; with more, the shuffles' normal limit is drawn instead."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ def changepoints(
     kind: Kind = TIME,
     *,
     alpha: float = 0.05,
-    least: float = 1.0,
+    least: float | None = None,
     level: float = 0.95,
     seed: int = SEED,
 ) -> tuple[ChangePoint, ...]:
@@ -99,10 +103,12 @@ def _place(history: Sequence[Point], name: str) -> int:
     return next(i for i, point in enumerate(history) if point.name == name)
 
 
-def _large_enough(size: Effect, least: float) -> bool:
+def _large_enough(size: Effect, least: float | None) -> bool:
+    if least is None:
+        return True
     if size.kind.scale == "ratio":
         return max(size.estimate, 1 / size.estimate) >= least
-    return abs(size.estimate) >= (0 if least == 1.0 else least)
+    return abs(size.estimate) >= least
 
 
 def _joined(points: Sequence[tuple[str, Floats]]) -> Floats:
@@ -118,15 +124,14 @@ def _search(
         return []
     values = _joined(points[start:end])
     ranks = midranks(values) - (len(values) + 1) / 2
-    ends = np.cumsum([len(v) for _, v in points[start:end]])[:-1]
+    sizes = [len(values) for _, values in points[start:end]]
+    ends = np.cumsum(np.array(sizes, dtype=np.int64))[:-1]
     scores = _scores(ranks[None, :], ends)[0]
     best = float(scores.max())
     if best == 0:
         return []
-    draws = min(_SHUFFLES, max(199, _MOST // len(ranks)))
-    shuffled = rng.permuted(np.broadcast_to(ranks, (draws, len(ranks))), axis=1)
-    beyond = int(np.count_nonzero(_scores(shuffled, ends).max(axis=1) >= best * (1 - 1e-9)))
-    p = (1 + beyond) / (1 + draws)
+    beyond = int(np.count_nonzero(_by_chance(ranks, ends, rng) >= best * (1 - 1e-9)))
+    p = (1 + beyond) / (1 + _SHUFFLES)
     if p > alpha:
         return []
     cut = start + 1 + int(scores.argmax())
@@ -134,10 +139,25 @@ def _search(
     return [*left, (cut, p), *_search(points, cut, end, alpha, rng)]
 
 
-def _scores(rows: Floats, ends: Floats) -> Floats:
+def _by_chance(ranks: Floats, ends: Places, rng: np.random.Generator) -> Floats:
+    """The best scores of shuffled runs."""
+    n = len(ranks)
+    if n <= _MOST:
+        shuffled = rng.permuted(np.broadcast_to(ranks, (_SHUFFLES, n)), axis=1)
+        best: Floats = _scores(shuffled, ends).max(axis=1)
+        return best
+    # Sums of shuffled ranks tend to a Brownian bridge, looked at where the points end.
+    steps = np.diff(ends, prepend=0, append=n) / n
+    walk = (rng.normal(size=(_SHUFFLES, len(steps))) * np.sqrt(steps)).cumsum(axis=1)
+    at = ends / n
+    bridge = walk[:, :-1] - at * walk[:, -1:]
+    limit: Floats = (np.abs(bridge) / np.sqrt(at * (1 - at))).max(axis=1) * ranks.std()
+    return limit
+
+
+def _scores(rows: Floats, ends: Places) -> Floats:
     """How far apart the two sides of each cut lie, in standard errors; one row a shuffle."""
     n = rows.shape[1]
-    at = ends.astype(np.intp)
-    left = rows.cumsum(axis=1)[:, at - 1]
-    scores: Floats = np.abs(left) / np.sqrt(at * (n - at) / n)
+    left = rows.cumsum(axis=1)[:, ends - 1]
+    scores: Floats = np.abs(left) / np.sqrt(ends * (n - ends) / n)
     return scores

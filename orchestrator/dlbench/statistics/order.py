@@ -15,6 +15,7 @@ import numpy as np
 from .intervals import SEED, Floats
 from .measurements import TIME, Kind
 from .ranks import median
+from .sample_size import holm
 from .stability import Concern, Finding
 from .words import number, p_value, percent
 
@@ -39,9 +40,10 @@ class OrderEffect:
     @property
     def findings(self) -> tuple[Finding, ...]:
         found = []
+        within, across = holm([self.within_p, self.across_p])
         for p, size, where in (
-            (self.within_p, self.within, "from the first to the last place in a round"),
-            (self.across_p, self.across, "from the first round to the last"),
+            (within, self.within, "from the first to the last place in a round"),
+            (across, self.across, "from the first round to the last"),
         ):
             if p <= self.alpha:
                 shown = percent(abs(size)) if self.ratio else number(abs(size))
@@ -54,7 +56,7 @@ class OrderEffect:
     def sentence(self) -> str:
         if found := self.findings:
             return " ".join(finding.sentence for finding in found)
-        least = min(self.within_p, self.across_p)
+        least = min(holm([self.within_p, self.across_p]))
         return f"No order effect is shown in {self.trials} trials ({p_value(least)})."
 
 

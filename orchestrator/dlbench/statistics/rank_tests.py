@@ -137,16 +137,27 @@ def rank_sum_interval(a: Floats, b: Floats, level: float) -> Interval | None:
     return Interval(low, high, level, min(n, m), "exact")
 
 
-def shift_of_pairs(d: Floats) -> float:
-    """Hodges–Lehmann: the median of the means of two differences."""
-    count = len(d) * (len(d) + 1) // 2
-    return sum(walsh_order(d, ((count - 1) // 2, count // 2))) / 2
+def shift_of_pairs(d: Floats, level: float) -> tuple[float, Interval | None]:
+    """Hodges–Lehmann, the median of the means of two differences, with `signed_rank_interval`."""
+    n = len(d)
+    count = n * (n + 1) // 2
+    below = signed_rank_critical(n, (1 - level) / 2)
+    middle = ((count - 1) // 2, count // 2)
+    if below < 0:
+        return sum(walsh_order(d, middle)) / 2, None
+    lower, upper, low, high = walsh_order(d, (*middle, below, count - 1 - below))
+    return (lower + upper) / 2, Interval(low, high, level, n, "exact")
 
 
-def shift_of_groups(a: Floats, b: Floats) -> float:
-    """Hodges–Lehmann: the median of all differences a_i - b_j."""
+def shift_of_groups(a: Floats, b: Floats, level: float) -> tuple[float, Interval | None]:
+    """Hodges–Lehmann, the median of all differences a_i - b_j, with `rank_sum_interval`."""
     count = len(a) * len(b)
-    return sum(difference_order(a, b, ((count - 1) // 2, count // 2))) / 2
+    below = rank_sum_critical(len(a), len(b), (1 - level) / 2)
+    middle = ((count - 1) // 2, count // 2)
+    if below < 0:
+        return sum(difference_order(a, b, middle)) / 2, None
+    lower, upper, low, high = difference_order(a, b, (*middle, below, count - 1 - below))
+    return (lower + upper) / 2, Interval(low, high, level, min(len(a), len(b)), "exact")
 
 
 def _whole(ranks: Floats) -> tuple[tuple[int, ...], int]:

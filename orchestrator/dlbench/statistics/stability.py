@@ -56,8 +56,11 @@ def steps_of_trial(
     """All that can be wrong with the steady step times of one trial."""
     steps = np.asarray(steps_ms, dtype=np.float64)
     steps = steps[np.isfinite(steps) & (steps > 0)]
-    found = (drift(steps, least=least, alpha=alpha), step_outliers(steps), modes(steps))
-    return tuple(finding for finding in found if finding)
+    # A change of level also looks like two modes, and a second mode like many outliers.
+    found = drift(steps, least=least, alpha=alpha) or modes(steps)
+    if found and found.concern is Concern.MODES:
+        return (found,)
+    return tuple(finding for finding in (found, step_outliers(steps)) if finding)
 
 
 def drift(steps: Floats, *, least: float = 0.03, alpha: float = 0.01) -> Finding | None:
@@ -76,11 +79,13 @@ def drift(steps: Floats, *, least: float = 0.03, alpha: float = 0.01) -> Finding
         return None
     logs = np.log(levels)
     score, split = _best_split(logs[None, :])
-    shuffled, _ = _best_split(logs[_orders(blocks)])
-    p = (1 + int(np.count_nonzero(shuffled >= score[0] * (1 - 1e-9)))) / (1 + _SHUFFLES)
     at = int(split[0])
     change = math.exp(logs[at:].mean() - logs[:at].mean()) - 1
-    if p > alpha or abs(change) < least:
+    if abs(change) < least:
+        return None
+    shuffled, _ = _best_split(logs[_orders(blocks)])
+    p = (1 + int(np.count_nonzero(shuffled >= score[0] * (1 - 1e-9)))) / (1 + _SHUFFLES)
+    if p > alpha:
         return None
     step = at * each
     slope = theil_sen(logs)
@@ -92,11 +97,11 @@ def drift(steps: Floats, *, least: float = 0.03, alpha: float = 0.01) -> Finding
         said = f"The first {step} of {n} steady steps are {percent(slower)} slower than the rest"
         return Finding(Concern.WARM_UP, f"{said}: the warm-up had not ended.", slower, p, (0,))
     if sudden and change > 0:
-        said = f"From step {step} of {n} on, steps take {percent(change)} longer"
+        said = f"From about step {step} of {n} on, steps take {percent(change)} longer"
         why = "throttling, or another load on the machine"
         return Finding(Concern.THROTTLING, f"{said}: {why}.", change, p, (step,))
     if sudden:
-        said = f"From step {step} of {n} on, steps are {percent(-change)} shorter."
+        said = f"From about step {step} of {n} on, steps are {percent(-change)} shorter."
         return Finding(Concern.DRIFT, said, change, p, (step,))
     way = "longer" if whole > 0 else "shorter"
     said = f"Steps become {percent(abs(whole))} {way} from the trial's beginning to its end."

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from .effects import Effect
-from .equivalence import Equivalence, within_margin
+from .margins import Equivalence, within_margin
 from .measurements import Kind, Reason
 from .rank_tests import RankTest
 from .sample_size import SampleSize
@@ -74,7 +74,7 @@ class Verdict:
             unsure = ""
             if around and around.holds(effect.neutral):
                 # The ranks differ beyond doubt, the size may still be small.
-                unsure = ", though the interval of its size includes none"
+                unsure = ", though the interval includes no difference"
             return f"{said} ({p_value(adjusted)}{unsure})"
         if self.outcome is Outcome.TOO_FEW:
             have = " and ".join(str(n) for n in size.runs)

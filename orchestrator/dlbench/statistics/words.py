@@ -21,10 +21,11 @@ def number(x: float, digits: int = 4) -> str:
 
 def together(estimate: float, low: float, high: float, least: int = 2) -> tuple[str, str, str]:
     """An estimate and its interval with equally many decimals, as many as its width earns."""
-    width = high - low
+    # An interval of no width earns as many as its distance from "no difference" (0 or 1) takes.
+    width = high - low or min(abs(estimate), abs(estimate - 1)) or 1.0
     size = max(abs(estimate), abs(low), abs(high))
     decimals = least
-    if width > 0 and math.isfinite(width):
+    if math.isfinite(width):
         decimals = max(least, min(6, -math.floor(math.log10(width))))
     if size >= 100:
         decimals = max(0, decimals - math.floor(math.log10(size)) + 1) if math.isfinite(size) else 0

@@ -48,8 +48,8 @@ def test_r_permeability_example() -> None:
 
 def test_hollander_and_wolfes_estimates_for_the_same_data() -> None:
     # Printed in the book: shift 0.305 for the membrane, -0.46 for the scale (second minus first).
-    assert shift_of_groups(TERM, BEFORE) == pytest.approx(0.305)
-    assert shift_of_pairs(SECOND - FIRST) == pytest.approx(-0.46, abs=1e-9)
+    assert shift_of_groups(TERM, BEFORE, 0.95)[0] == pytest.approx(0.305)
+    assert shift_of_pairs(SECOND - FIRST, 0.95)[0] == pytest.approx(-0.46, abs=1e-9)
 
 
 def test_statxact_tied_example() -> None:
@@ -166,10 +166,12 @@ def test_interval_holds_exactly_the_shifts_that_are_not_rejected() -> None:
     d, b = rng.normal(size=11), rng.normal(size=9)
     around = signed_rank_interval(d, 0.95)
     assert around is not None
+    assert shift_of_pairs(d, 0.95)[1] == around
     inside, outside = 1e-9, -1e-9
     assert signed_rank(d - around.low - inside).p > 0.05 >= signed_rank(d - around.low - outside).p
     two = rank_sum_interval(d, b, 0.95)
     assert two is not None
+    assert shift_of_groups(d, b, 0.95)[1] == two
     assert rank_sum(d - two.high + inside, b).p > 0.05 >= rank_sum(d - two.high - inside, b).p
 
 
