@@ -5,7 +5,6 @@ A folder holds `release.toml` (what a person decided) and a lock per device (wha
 
 from __future__ import annotations
 
-import functools
 import re
 import tomllib
 from collections.abc import Mapping
@@ -21,7 +20,7 @@ from dlbench.environments import locks
 DEVICES = ("cpu", "gpu")
 
 _REQUIRED = {"framework", "version", "published", "adapter", "python", "variants", "verified"}
-_OPTIONAL = {"packages", "index", "base", "cpu", "gpu"}
+_OPTIONAL = {"packages", "variables", "index", "base", "cpu", "gpu"}
 _LOCKED = {"requires", "overrides"}
 _GPU = _LOCKED | {"cuda", "cudnn", "least_driver", "oldest_sm", "newest_sm", "base"}
 _Value = TypeVar("_Value")
@@ -58,6 +57,8 @@ class Release:
     """Devices on which it was seen to run."""
     packages: tuple[str, ...] = ()
     """Debian packages that it needs at run time, such as a compiler."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Environment variables that make it this release, such as the backend it runs on."""
     index: Mapping[str, str] = field(default_factory=dict)
     """Packages that the ordinary index does not have, with the index that does."""
     base: str | None = None
@@ -98,7 +99,7 @@ def load_releases(folder: Path | None = None) -> list[Release]:
     """All releases under `folder` (default: those that ship with dlbench), oldest version first."""
     root = folder or paths.bundled("images")
     found = [load(path) for path in sorted(root.glob("*/*/release.toml"))]
-    return sorted(found, key=lambda release: (release.framework, Version(release.version)))
+    return sorted(found, key=lambda release: (release.framework, _order(release.version)))
 
 
 def find(name: str, folder: Path | None = None) -> Release:
@@ -112,7 +113,6 @@ def find(name: str, folder: Path | None = None) -> Release:
     raise errors.unknown(kind, name, names, listing="dlbench list releases")
 
 
-@functools.cache
 def load(path: Path) -> Release:
     """Read one release.toml, strictly."""
     try:
@@ -125,7 +125,7 @@ def load(path: Path) -> Release:
     if (folder.parent.name, folder.name) != (framework, version):
         raise _broken(path, f"it describes {framework}@{version}, which is not its folder's name")
     try:
-        Version(version)
+        _order(version)
     except InvalidVersion as error:
         raise _broken(path, f"{version!r} is not a version") from error
     if not re.fullmatch(r"\d{4}-\d{2}", _get(path, text, "published", str)):
@@ -139,7 +139,7 @@ def load(path: Path) -> Release:
     base = _table(path, text, "base")
     _check_keys(path, cpu, set(), _LOCKED, "[cpu] ")
     _check_keys(path, base, set(), {"image"}, "[base] ")
-    index = _table(path, text, "index")
+    index, variables = _table(path, text, "index"), _table(path, text, "variables")
     return Release(
         folder=folder,
         framework=framework,
@@ -150,6 +150,7 @@ def load(path: Path) -> Release:
         variants=variants,
         verified=_strings(path, text, "verified"),
         packages=_strings(path, text, "packages"),
+        variables={name: _get(path, variables, name, str) for name in variables},
         index={locks.normalised(name): _get(path, index, name, str) for name in index},
         base=_maybe(path, base, "image", str),
         requires={"cpu": _strings(path, cpu, "requires"), "gpu": _strings(path, gpu, "requires")},
@@ -159,6 +160,12 @@ def load(path: Path) -> Release:
         },
         cuda=_cuda(path, gpu),
     )
+
+
+def _order(version: str) -> tuple[Version, str]:
+    """By version; 3.15.1-jax, a version and what it runs on, stands with its version."""
+    number, _, flavour = version.partition("-")
+    return Version(number), flavour
 
 
 def _cuda(path: Path, table: Mapping[str, object]) -> Cuda | None:
