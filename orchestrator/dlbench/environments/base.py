@@ -112,7 +112,7 @@ def make(
     """Make a base from a Debian mirror and this Python, unless just that one is there already."""
     suite, sources = _host_apt()
     included = sorted({*packages, *relocated.debian_packages(interpreter)})
-    described = json.dumps([3, suite, sources, included, _EXCLUDED, relocated.digest(interpreter)])
+    described = json.dumps([4, suite, sources, included, _EXCLUDED, relocated.digest(interpreter)])
     recipe = hashlib.sha256(described.encode()).hexdigest()
     python = interpreter.python
     variant = hashlib.sha256(" ".join(packages).encode()).hexdigest()[:8]

@@ -6,9 +6,10 @@ today's lock and Dockerfile is stale: it is never found here, so it is never run
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,7 +76,7 @@ def build(
         return found
     locks.read(release.lock(device))
     tag = f"dlbench/{release.framework}:{release.version}-{device}"
-    guard = paths.cache() / "images" / f"{release.framework}-{release.version}-{device}.lock"
+    guard = _guards() / f"{release.framework}-{release.version}-{device}.lock"
     with wheels.exclusively(guard):
         if found := find_image(client, release, device):
             return found
@@ -148,25 +149,51 @@ def list_images(client: docker.DockerClient, releases: Iterable[Release]) -> lis
 
 
 def prune(
-    client: docker.DockerClient, releases: Iterable[Release], *, everything: bool = False
+    client: docker.DockerClient,
+    releases: Iterable[Release],
+    *,
+    everything: bool = False,
+    only: Collection[str] = (),
 ) -> Pruned:
-    """Remove stale images and leftovers of builds; with `everything`, all that dlbench made."""
+    """Remove stale images and leftovers of builds; with `everything`, all that dlbench made.
+
+    `only` narrows it to the images of releases with these names.
+    """
     import docker.errors
 
     before = _layer_bytes(client)
+    building = _is_building()
     removed, kept = [], []
     for image in list_images(client, releases):
-        if not everything and not image.stale:
+        if (only and image.name not in only) or not (everything or image.stale):
             continue
-        label = f"{image.name} ({image.device})" if image.device else image.name
+        label = f"{image.name} {image.device}".strip()
+        if image.kind == "stage" and building:
+            kept.append(f"{label}: a build is under way")
+            continue
         try:
             client.images.remove(image.id, force=True)
-            removed.append(f"{label} {image.id.removeprefix('sha256:')[:12]}")
+            removed.append(f"{label} ({image.id.removeprefix('sha256:')[:12]})")
         except docker.errors.ImageNotFound:
-            continue  # Went together with another one.
+            continue  # It went together with another one.
         except docker.errors.APIError as error:
             kept.append(f"{label}: {error.explanation or error}")
     return Pruned(tuple(removed), tuple(kept), max(0, before - _layer_bytes(client)))
+
+
+def _is_building() -> bool:
+    """Some dlbench of this user is building: what looks left behind may be in use."""
+    for path in _guards().glob("*.lock"):
+        with path.open() as guard:
+            try:
+                fcntl.flock(guard, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+    return False
+
+
+def _guards() -> Path:
+    return paths.cache() / "images"
 
 
 def _identity(release: Release, device: str) -> dict[str, str]:

@@ -49,8 +49,8 @@ def make(release: Release, device: str, *, look_up: bool = False) -> Path:
     pins = _agreed({target.python: resolve(release, device, target) for target in targets})
     found: dict[str, list[File]] = {pin: [] for pin in pins}
     for target in targets:
-        bring = _look_up if look_up else _download
-        for pin, file in bring(release, pins, target).items():
+        files = _look_up(release, pins, target) if look_up else bring(release, pins, target)
+        for pin, file in files.items():
             if file not in found[pin]:
                 found[pin].append(file)
     entries = []
@@ -83,6 +83,8 @@ def resolve(release: Release, device: str, target: Target) -> list[str]:
         wanted.write_text("\n".join(requires), encoding="utf-8")
         forced.write_text("\n".join(release.overrides[device]), encoding="utf-8")
         command += [str(wanted), "--override", str(forced)]
+        # Pins say what builds too: today's setuptools does not build the sdists of years ago.
+        command += ["--build-constraints", str(wanted)]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0 and release.index:
             extra = [option for url in release.index.values() for option in ("--index", url)]
@@ -114,6 +116,8 @@ def _places() -> list[str]:
     for line in told.stdout.splitlines():
         key, _, value = line.partition("=")
         name = re.split(r"[.]", key)[-1].replace("_", "-")
+        if name == "no-index" and value.strip("'\"") in ("1", "true", "yes", "on"):
+            options.append("--no-index")
         if name in ("index-url", "extra-index-url", "find-links"):
             for place in value.strip("'\"").replace("\\n", " ").split():
                 if [f"--{name}", place] != options[-2:]:
@@ -121,7 +125,7 @@ def _places() -> list[str]:
     return options
 
 
-def _download(release: Release, pins: Sequence[str], target: Target) -> dict[str, File]:
+def bring(release: Release, pins: Sequence[str], target: Target) -> dict[str, File]:
     """Each pin's file for this target, downloaded into the wheel cache."""
     wheels.root().mkdir(parents=True, exist_ok=True)
     found: dict[str, File] = {}

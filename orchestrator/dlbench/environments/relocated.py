@@ -1,7 +1,8 @@
 """A Python of this machine, packed so that it runs from /usr/local of an image.
 
 CPython finds its library from where its program lies, so a prefix can be copied. What is left out:
-other people's packages, tests, static libraries, headers, Tk.
+other people's packages, tests, static libraries, Tk. Headers stay: Theano and torch.compile compile
+against them.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ def pack(interpreter: Interpreter, archive: Path) -> None:
         for library in sorted((interpreter.prefix / "lib").glob("libpython3*.so*")):
             tar.add(library, f"usr/local/lib/{library.name}", filter=_rootly)
         tar.add(interpreter.prefix / "lib" / name, f"usr/local/lib/{name}", filter=_kept)
+        for headers in sorted((interpreter.prefix / "include").glob(f"{name}*")):
+            tar.add(headers, f"usr/local/include/{headers.name}", filter=_rootly)
         site = tarfile.TarInfo(f"usr/local/lib/{name}/site-packages")
         site.type, site.mode = tarfile.DIRTYPE, 0o755
         tar.addfile(site)
@@ -54,7 +57,7 @@ def pack(interpreter: Interpreter, archive: Path) -> None:
 def debian_packages(interpreter: Interpreter) -> list[str]:
     """The Debian packages whose shared libraries this Python is linked with."""
     if is_packaged(interpreter):
-        return [f"python{interpreter.python}"]
+        return [f"python{interpreter.python}", f"libpython{interpreter.python}-dev"]
     if shutil.which("dpkg-query") is None:
         return []
     found = set()

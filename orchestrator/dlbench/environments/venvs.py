@@ -86,7 +86,8 @@ def prepare(
             return found
         interpreter = interpreters.find(release.python, install=install_python)
         fetched = wheels.fetch(release, device, interpreter.python, progress)
-        shutil.rmtree(place, ignore_errors=True)
+        for leftover in (place, *place.parent.glob(f"{place.name}-installing-*")):
+            shutil.rmtree(leftover, ignore_errors=True)
         progress(Step("install", release.name, 0, len(fetched)))
         _install(release, interpreter, fetched, place)
         _check(release, lock, Target.here(interpreter.python), place)
@@ -130,7 +131,9 @@ def _install(
     import uv
 
     program = uv.find_uv_bin()
-    with tempfile.TemporaryDirectory(prefix="installing-", dir=place.parent) as scratch:
+    with tempfile.TemporaryDirectory(
+        prefix=f"{place.name}-installing-", dir=place.parent
+    ) as scratch:
         # uv's own cache lies on the same disk, so files are linked into place, then it goes.
         variables = {**os.environ, "UV_CACHE_DIR": f"{scratch}/cache", "UV_NO_CONFIG": "1"}
         variables.pop("VIRTUAL_ENV", None)

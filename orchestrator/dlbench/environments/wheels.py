@@ -10,7 +10,7 @@ import fcntl
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,10 +56,17 @@ def fetch(release: Release, device: str, python: str, progress: Progress = silen
     chosen = locks.read(release.lock(device)).files_for(target)
     with exclusively(root() / "lock"):
         wanted = [(entry, file) for entry, file in chosen if not _is_whole(file)]
+        _clear(root().glob("arriving-*"))
         if wanted:
             with tempfile.TemporaryDirectory(prefix="arriving-", dir=root()) as folder:
                 _download(wanted, release, target, Path(folder), progress)
     return [Wheel(entry, file, location(file)) for entry, file in chosen]
+
+
+def _clear(leftovers: Iterable[Path]) -> None:
+    """Remove what killed downloads left; only who holds the cache's lock may."""
+    for folder in leftovers:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
@@ -102,6 +109,7 @@ def _download(
             _ask([pair], target, folder, None, arrived)
         except downloads.NotFound:
             _ask([pair], target, folder, release.index[pair[0].name], arrived)
+    progress(Step("download", f"{len(wanted)} files", total, total))
 
 
 def _batches(pairs: Sequence[tuple[Entry, File]]) -> Iterator[Sequence[tuple[Entry, File]]]:

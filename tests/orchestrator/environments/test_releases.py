@@ -1,0 +1,92 @@
+"""Releases are found by name, and a broken release.toml is said to be broken, and where."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from dlbench.environments import cuda, releases
+from dlbench.errors import UserError
+
+TOML = """
+framework = "{framework}"
+version = "{version}"
+published = "2018-09"
+adapter = "mxnet"
+python = ["3.6"]
+variants = ["hybrid", "imperative"]
+verified = ["cpu"]
+"""
+
+
+def add(root: Path, name: str, extra: str = "", gpu: bool = False) -> Path:
+    framework, version = name.split("@")
+    folder = root / framework / version
+    folder.mkdir(parents=True)
+    toml = TOML.format(framework=framework, version=version)
+    (folder / "release.toml").write_text(toml + extra)
+    (folder / "cpu.lock").write_text("")
+    if gpu:
+        (folder / "gpu.lock").write_text("")
+    return folder / "release.toml"
+
+
+def test_a_framework_alone_means_its_newest_release(tmp_path: Path) -> None:
+    for name in ("mxnet@1.3.0", "mxnet@1.10.0", "mxnet@1.9.1", "chainer@4.5.0"):
+        add(tmp_path, name)
+    assert releases.find("mxnet", tmp_path).name == "mxnet@1.10.0"
+    assert releases.find("mxnet@1.3.0", tmp_path).version == "1.3.0"
+
+
+def test_a_misspelt_name_is_answered_with_the_nearest(tmp_path: Path) -> None:
+    add(tmp_path, "mxnet@1.3.0")
+    add(tmp_path, "chainer@4.5.0")
+    with pytest.raises(UserError, match=r"no framework 'mxnt'.*Did you mean 'mxnet'"):
+        releases.find("mxnt", tmp_path)
+    with pytest.raises(UserError, match=r"no release 'mxnet@1.3'.*Did you mean 'mxnet@1.3.0'"):
+        releases.find("mxnet@1.3", tmp_path)
+
+
+def test_a_device_without_a_lock_is_refused(tmp_path: Path) -> None:
+    release = releases.load(add(tmp_path, "mxnet@1.3.0"))
+    assert release.devices == ("cpu",)
+    with pytest.raises(UserError, match="no packages for device 'gpu'"):
+        release.lock("gpu")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "word"),
+    [
+        ('adapter = "mxnet"', "", "`adapter` is missing"),
+        ('adapter = "mxnet"', 'adapter = "mxnet"\nvariant = "x"', "'variant' is no key"),
+        ('version = "1.3.0"', 'version = "1.3.1"', "not its folder's name"),
+        ('python = ["3.6"]', "python = 3.6", "`python` must be a list of strings"),
+        ('python = ["3.6"]', 'python = ["three"]', "versions such as"),
+        ('["hybrid", "imperative"]', "[]", "`variants` must name at least one"),
+        ('published = "2018-09"', 'published = "September"', "a month such as"),
+        ('framework = "mxnet"', "framework = mxnet", "line 2"),
+    ],
+)
+def test_a_broken_release_toml_is_named(tmp_path: Path, old: str, new: str, word: str) -> None:
+    path = add(tmp_path, "mxnet@1.3.0")
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    with pytest.raises(UserError) as caught:
+        releases.load_releases(tmp_path)
+    assert str(path) in caught.value.problem
+    assert word in caught.value.problem
+
+
+def test_hopeless_pairs_of_release_and_gpu_are_refused_with_the_reason(tmp_path: Path) -> None:
+    gpu = '[gpu]\ncuda = "9.2"\nleast_driver = "396.26"\noldest_sm = 30\nnewest_sm = 70\n'
+    release = releases.load(add(tmp_path, "mxnet@1.3.0", gpu, gpu=True))
+    assert cuda.refusal(release, "535.104.05", 70) is None
+    assert "driver 396.26 or newer; this machine has 390.157" in str(
+        cuda.refusal(release, "390.157", 70)
+    )
+    assert "up to sm_70; this one is sm_89" in str(cuda.refusal(release, "535.104.05", 89))
+    assert "no longer knows GPUs older than sm_30" in str(cuda.refusal(release, "396.26", 20))
+    assert "no GPU packages" in str(
+        cuda.refusal(releases.load(add(tmp_path, "mxnet@1.4.0")), "535.104.05", 70)
+    )
