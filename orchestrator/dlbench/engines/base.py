@@ -97,6 +97,9 @@ class Engine(Protocol):
 
     name: str
 
+    def unenforced(self, limits: Limits) -> tuple[str, ...]:
+        """Which of these limits the engine can't hold trials to here: one sentence each."""
+
     def start(self, request: Request) -> Running: ...
 
     def sweep(self, campaign: str) -> list[str]:

@@ -6,6 +6,7 @@ Both ends matter: what a trial said first tells what it was, what it said last w
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -26,12 +27,17 @@ class BoundedLog:
         self._open = True
 
     def write(self, data: bytes) -> None:
+        """Never fails: a trial whose output nobody takes would stand still for ever."""
         if not self._open:
             return
         if self._room:
             now, data = data[: self._room], data[self._room :]
-            self._room -= len(now)
-            _write_all(self._file, now)
+            try:
+                _write_all(self._file, now)
+                self._room -= len(now)
+            except OSError:  # the disk is full; there may be room for the end of the log later
+                self._room = 0
+                self._dropped += len(now)
         if data:
             self._tail += data
             if len(self._tail) > 2 * self._tail_bytes:
@@ -46,12 +52,13 @@ class BoundedLog:
         if not self._open:
             return
         self._cut()
-        if self._dropped:
-            note = f"\n[dlbench: the log grew too long; {self._dropped} bytes are left out here]\n"
-            _write_all(self._file, note.encode())
-        _write_all(self._file, bytes(self._tail))
-        os.close(self._file)
         self._open = False
+        with suppress(OSError):
+            if self._dropped:
+                note = f"\n[dlbench: the log was cut; {self._dropped} bytes are left out here]\n"
+                _write_all(self._file, note.encode())
+            _write_all(self._file, bytes(self._tail))
+        os.close(self._file)
 
     def __enter__(self) -> BoundedLog:
         return self

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from docker.api import APIClient
 
 
+_LINE_BYTES = 1 << 16
+"""A longer line is written in pieces."""
+
+
 class DockerEngine:
     """Starts trials as containers of one daemon."""
 
@@ -134,15 +138,20 @@ class RunningContainer:
         own = cgroups.of_process(pid) if pid else {}
         # A process of that number here is another one if the daemon is on another machine.
         own = {name: path for name, path in own.items() if self._id in path.name}
-        folders = self._parents if any(p.exists() for p in self._parents.values()) else own
+        chosen = cgroups.choose(own)
+        # Around it stands our group, unless the daemon lives in a hierarchy of its own.
+        inside = all(path.parent == self._parents.get(name) for name, path in chosen.items())
+        folders = cgroups.choose(self._parents) if inside else chosen
+        if not all(folder.exists() for folder in folders.values()):
+            folders = {}
         if os.geteuid() == 0 and own:
             # bench ends by itself when its standard input does; the keeper sees to it that it has.
-            self._keeper = Keeper(cgroups.choose(own).values())
+            self._keeper = Keeper(chosen.values())
         cores = float(len(os.sched_getaffinity(0)))
         return Scope(
-            pid=pid if own or self._parents else 0,
+            pid=pid if own else 0,
             cpus=cores if limits.cpus is None else min(limits.cpus, cores),
-            cgroup=cgroups.counted(cgroups.choose(folders)),
+            cgroup=cgroups.counted(folders),
             container=self._id,
         )
 
@@ -226,10 +235,18 @@ def _hang_up(stream: Any) -> None:
 def _copy(stream: Any, log: BoundedLog) -> None:
     from docker.utils.socket import frames_iter_no_tty
 
-    with log, suppress(OSError, ValueError):
-        data: bytes
-        for _, data in frames_iter_no_tty(stream):  # type: ignore[assignment]
-            log.write(data)
+    # Output and errors come apart and in pieces: whole lines are put together, none is torn.
+    begun = {1: b"", 2: b""}
+    with log:
+        with suppress(OSError, ValueError):
+            frames: Any = frames_iter_no_tty(stream)
+            for source, data in frames:
+                text = begun.get(source, b"") + data
+                end = len(text) if len(text) > _LINE_BYTES else text.rfind(b"\n") + 1
+                log.write(text[:end])
+                begun[source] = text[end:]
+        for rest in begun.values():
+            log.write(rest)
 
 
 def _real_roots(mounts: list[cgroups.Mount]) -> dict[str, Path]:

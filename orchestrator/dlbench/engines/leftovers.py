@@ -18,6 +18,7 @@ from pathlib import Path
 from dlbench import paths
 from dlbench.engines import cgroups
 from dlbench.engines.group import Group
+from dlbench.errors import UserError
 
 MARK = "DLBENCH_TRIAL"
 _GROUP_FILE = "group.json"
@@ -31,9 +32,15 @@ def mark(campaign: str, trial: str) -> str:
 def make_private(campaign: str, trial: str) -> Path:
     """A new folder for one trial's home and temporary files, outside the campaign."""
     folder = _folder() / cgroups.group_name(campaign, trial)
-    if folder.exists():
-        shutil.rmtree(folder)
-    folder.mkdir(parents=True, mode=0o700)
+    try:
+        if folder.exists():
+            shutil.rmtree(folder)
+        folder.mkdir(parents=True, mode=0o700)
+    except OSError as error:
+        raise UserError(
+            f"The folder {folder.parent} can't be written ({error.strerror}).",
+            "Name another cache folder with DLBENCH_CACHE.",
+        ) from error
     return folder
 
 

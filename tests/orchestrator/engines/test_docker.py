@@ -101,6 +101,24 @@ def test_the_locks_seen_from_inside(docker_bed: Bed, request_for: RequestFor) ->
     }
 
 
+def test_lines_of_output_and_errors_are_not_torn(docker_bed: Bed, request_for: RequestFor) -> None:
+    request = request_for(
+        """
+        import sys
+        for number in range(300):
+            for stream in (sys.stdout, sys.stderr):
+                stream.write("<")
+                stream.flush()
+                stream.write("%d>\\n" % number)
+                stream.flush()
+        sys.stdout.write("no newline")
+        """
+    )
+    assert docker_bed.start(request).wait(60) is not None
+    lines = request.log.read_text().splitlines()
+    assert sorted(lines) == sorted([f"<{n}>" for n in range(300)] * 2 + ["no newline"])
+
+
 def test_compiled_code_runs_from_the_temporary_folder(
     docker_bed: Bed, request_for: RequestFor
 ) -> None:

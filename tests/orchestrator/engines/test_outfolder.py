@@ -64,6 +64,12 @@ def test_a_bounded_log_keeps_both_ends(tmp_path: Path) -> None:
     assert (tmp_path / "short").read_bytes() == b"exactly fifteen"
 
 
+def test_a_full_disk_does_not_stop_the_trial() -> None:
+    with BoundedLog(Path("/dev/full")) as log:
+        log.write(b"x" * 100_000)
+        log.write(b"x" * 100_000)
+
+
 def test_a_log_does_not_follow_a_link(tmp_path: Path) -> None:
     (tmp_path / "victim").write_text("untouched")
     (tmp_path / "log").symlink_to(tmp_path / "victim")

@@ -85,6 +85,16 @@ def test_missing_interpreter(request_for: RequestFor, tmp_path: Path) -> None:
     assert not list((tmp_path / "cache").glob("running/*"))
 
 
+def test_unwritable_cache(
+    request_for: RequestFor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("DLBENCH_CACHE", str(tmp_path / "file"))
+    with pytest.raises(UserError, match="can't be written") as refused:
+        ProcessEngine().start(request_for("pass"))
+    assert "DLBENCH_CACHE" in refused.value.remedy
+
+
 def test_nothing_of_it_stays_in_the_cache(
     process_bed: Bed, request_for: RequestFor, tmp_path: Path
 ) -> None:
