@@ -32,22 +32,48 @@ class _Stat:
     own: int
     children: int
     """Of children that have ended and were waited for."""
-    memory_bytes: int
 
     @property
     def total(self) -> int:
         return self.own + self.children
 
 
+class _Files:
+    """The open files of one process."""
+
+    __slots__ = ("_stat", "_statm")
+
+    def __init__(self, pid: int) -> None:
+        self._stat = Counter(f"/proc/{pid}/stat")
+        try:
+            self._statm = Counter(f"/proc/{pid}/statm")
+        except OSError:
+            self._stat.close()
+            raise
+
+    def read(self) -> tuple[_Stat, int, int]:
+        """Its times; its resident pages, and how many of them are shared."""
+        pages = self._statm.text(128).split(None, 3)
+        return _parse(self._stat.text()), int(pages[1]), int(pages[2])
+
+    def close(self) -> None:
+        self._stat.close()
+        self._statm.close()
+
+
 class ProcessTree:
-    """The main process and everything it started."""
+    """The main process and everything it started.
+
+    Memory is every process's private part and the largest shared one: pages of libraries and of
+    shared memory are mapped by all but exist once. What a fork shares with its parent until one of
+    them writes is counted twice; telling that apart would cost a hundred times as much."""
 
     name = "process-tree"
     origin = "samples"
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
-        self._files: dict[int, Counter] = {}
+        self._files: dict[int, _Files] = {}
         self._last: dict[int, _Stat] = {}
         self._seen: set[str] = set()
         self._newest = b""
@@ -56,9 +82,9 @@ class ProcessTree:
         self._highest = 0
         self._loadavg = Counter("/proc/loadavg")
         try:
-            self._files[pid] = Counter(f"/proc/{pid}/stat")
+            self._files[pid] = _Files(pid)
             # A main process that leads no session of its own shares it with strangers.
-            session = _parse(self._files[pid].text()).session
+            session = self._files[pid].read()[0].session
             self._session = session if session == pid else -1
         except (OSError, ValueError, IndexError):
             self._session = -1
@@ -66,11 +92,14 @@ class ProcessTree:
     def read(self) -> Reading:
         self._discover()
         now: dict[int, _Stat] = {}
-        for pid, file in list(self._files.items()):
+        private = shared = 0
+        for pid, files in list(self._files.items()):
             try:
-                now[pid] = _parse(file.text())
+                now[pid], resident, common = files.read()
+                private += resident - common
+                shared = max(shared, common)
             except (OSError, ValueError, IndexError):
-                file.close()
+                files.close()
                 del self._files[pid]
         self._keep_lost(now)
         self._last = now
@@ -78,8 +107,7 @@ class ProcessTree:
             raise Gone
         used = sum(stat.total for stat in now.values()) + self._lost
         self._highest = max(self._highest, used)
-        memory = sum(stat.memory_bytes for stat in now.values())
-        return Reading(self._highest * _TICK, memory, None)
+        return Reading(self._highest * _TICK, (private + shared) * _PAGE, None)
 
     def anon(self) -> int | None:
         return None
@@ -92,8 +120,8 @@ class ProcessTree:
 
     def close(self) -> None:
         self._loadavg.close()
-        for file in self._files.values():
-            file.close()
+        for files in self._files.values():
+            files.close()
         self._files.clear()
 
     def _discover(self) -> None:
@@ -107,30 +135,30 @@ class ProcessTree:
             return
         self._newest = newest
         present = {name for name in os.listdir("/proc") if name.isdigit()}  # noqa: PTH208
-        found: dict[int, tuple[Counter, _Stat]] = {}
+        found: dict[int, tuple[_Files, _Stat]] = {}
         for name in present - self._seen:
             pid = int(name)
             if pid in self._files:
                 continue
             try:
-                file = Counter(f"/proc/{name}/stat")
+                files = _Files(pid)
             except OSError:
                 continue
             try:
-                found[pid] = file, _parse(file.text())
+                found[pid] = files, files.read()[0]
             except (OSError, ValueError, IndexError):
-                file.close()
+                files.close()
         self._seen = present
         grown = True
         while grown:
             grown = False
-            for pid, (file, stat) in list(found.items()):
+            for pid, (files, stat) in list(found.items()):
                 if stat.parent in self._files or stat.session == self._session:
-                    self._files[pid] = file
+                    self._files[pid] = files
                     del found[pid]
                     grown = True
-        for file, _ in found.values():
-            file.close()
+        for files, _ in found.values():
+            files.close()
 
     def _keep_lost(self, now: dict[int, _Stat]) -> None:
         """Keep the time of members that ended without being in their parent's sum."""
@@ -163,5 +191,4 @@ def _parse(text: bytes) -> _Stat:
         session=int(fields[3]),
         own=int(fields[11]) + int(fields[12]),
         children=int(fields[13]) + int(fields[14]),
-        memory_bytes=int(fields[21]) * _PAGE,
     )

@@ -8,6 +8,8 @@ import tarfile
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ import pytest
 from dlbench.engines import cgroups
 from dlbench.engines.base import Scope
 from dlbench.monitor import Monitor, read_samples
+from docker.errors import NotFound
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -59,7 +62,8 @@ def container(docker_client: DockerClient, image: str) -> Iterator[Container]:
     started = docker_client.containers.run(image, ["/load"], detach=True, network_mode="none")
     started.reload()
     yield started
-    started.remove(force=True)
+    with suppress(NotFound):
+        started.remove(force=True)
 
 
 def pid_of(container: Container) -> int:
@@ -113,7 +117,7 @@ def test_by_the_daemons_stream(container: Container, tmp_path: Path) -> None:
     assert recorded is not None
     # One message a second: readings are not repeated to fill the rate asked for.
     times = [sample.t for sample in recorded.samples]
-    assert all(b - a > 0.3 for a, b in zip(times, times[1:], strict=False))
+    assert all(b - a > 0.3 for a, b in pairwise(times))
     end = time.monotonic() + 20.0
     while threading.active_count() > threads and time.monotonic() < end:
         time.sleep(0.1)
