@@ -1,4 +1,4 @@
-"""What a user can do something about: one exception type, one sentence each for what and what next."""
+"""What a user can do something about: one exception type, with what is wrong and what to do."""
 
 from __future__ import annotations
 

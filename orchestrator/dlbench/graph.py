@@ -18,6 +18,8 @@ from typing import Any, Literal
 Shape = tuple[int, ...]
 Padding = Literal["valid", "same"] | Sequence[Sequence[int]]
 Pair = int | tuple[int, int]
+_Specs = dict[str, tuple[Shape, str]]
+"""Parameters: shape and init, by name."""
 
 VERSION = 1
 _STATE = {("batchnorm", "mean"), ("batchnorm", "variance")}
@@ -72,7 +74,7 @@ class Graph:
         size, step = _pair(kernel), _pair(stride)
         shape = self._image(x)
         pads = _pads(padding, shape, size, step)
-        parameters = {"kernel": ((*size, shape[2], filters), "glorot-uniform")}
+        parameters: _Specs = {"kernel": ((*size, shape[2], filters), "glorot-uniform")}
         if bias:
             parameters["bias"] = ((filters,), "zeros")
         return self._add(
@@ -127,7 +129,7 @@ class Graph:
     ) -> str:
         shape = self._shape(x)
         channels = shape[-1:]
-        parameters = {
+        parameters: _Specs = {
             "gamma": (channels, "ones"),
             "beta": (channels, "zeros"),
             "mean": (channels, "zeros"),
@@ -146,7 +148,7 @@ class Graph:
 
     def dense(self, x: str, units: int, *, bias: bool = True, name: str | None = None) -> str:
         shape = self._shape(x)
-        parameters = {"kernel": ((shape[-1], units), "glorot-uniform")}
+        parameters: _Specs = {"kernel": ((shape[-1], units), "glorot-uniform")}
         if bias:
             parameters["bias"] = ((units,), "zeros")
         return self._add(
@@ -154,7 +156,7 @@ class Graph:
         )
 
     def embedding(self, x: str, vocabulary: int, units: int, name: str | None = None) -> str:
-        parameters = {"table": ((vocabulary, units), "uniform-0.05")}
+        parameters: _Specs = {"table": ((vocabulary, units), "uniform-0.05")}
         shape = (*self._shape(x), units)
         return self._add(
             "embedding", [x], shape, parameters, name, vocabulary=vocabulary, units=units
@@ -175,7 +177,7 @@ class Graph:
         for state in initial or ():
             if self._shape(state) != (units,):
                 raise GraphError(f"The initial state {state!r} does not have {units} units.")
-        parameters = {
+        parameters: _Specs = {
             "input_kernel": ((features, 4 * units), "glorot-uniform"),
             "recurrent_kernel": ((units, 4 * units), "glorot-uniform"),
             "bias": ((4 * units,), "forget-one"),
@@ -227,7 +229,7 @@ class Graph:
         op: str,
         inputs: list[str],
         shape: Shape,
-        parameters: dict[str, tuple[Shape, str]],
+        parameters: _Specs,
         name: str | None,
         **attributes: Any,
     ) -> str:

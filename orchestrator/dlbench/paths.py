@@ -1,4 +1,4 @@
-"""Where dlbench keeps things, and where its own files are, in a checkout as in an installed wheel."""
+"""Where dlbench keeps things, and where its own files are, in a checkout as in a wheel."""
 
 from __future__ import annotations
 

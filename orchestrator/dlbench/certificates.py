@@ -1,0 +1,181 @@
+"""The certificate: the recorded proof that a release's model equals the reference.
+
+The proof itself is made inside the environment (bench/verify.py). Here it is asked for once for
+each release, graph, engine and version of the code, and kept.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from dlbench import formats, paths
+from dlbench.campaign import write_whole
+from dlbench.datasets import find as find_dataset
+from dlbench.datasets import store
+from dlbench.engines.base import Limits, Request
+from dlbench.environments.releases import Release
+from dlbench.execute import Watch, execute, log_tail
+from dlbench.jobs import bench_digest, bench_folder
+from dlbench.outcomes import Outcome
+from dlbench.prepare import Workshop
+from dlbench.workloads import Workload
+
+VERSION = 1
+_SEED = 1
+_SECONDS = 1800.0
+
+
+@dataclass(frozen=True)
+class Check:
+    """One comparison with the reference."""
+
+    name: str
+    passed: bool
+    error: float | None = None
+    tolerance: float | None = None
+    node: str | None = None
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    key: str
+    release: str
+    workload: str
+    variant: str
+    device: str
+    engine: str
+    passed: bool
+    checks: tuple[Check, ...]
+    reason: str = ""
+
+    @property
+    def first_fault(self) -> str:
+        """What failed first, in one sentence."""
+        for check in self.checks:
+            if not check.passed:
+                node = f" at node {check.node}" if check.node else ""
+                return f"{check.name} differs{node}: {check.detail}"
+        return self.reason
+
+    def to_json(self) -> dict[str, Any]:
+        return {"v": VERSION, **asdict(self)}
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> Certificate:
+        known = {key: content[key] for key in cls.__dataclass_fields__}
+        return cls(**{**known, "checks": tuple(Check(**check) for check in content["checks"])})
+
+
+def certify(
+    workshop: Workshop,
+    environment: str,
+    release: Release,
+    workload: Workload,
+    *,
+    device: str = "cpu",
+    variant: str = "",
+    gpus: tuple[str, ...] = (),
+    again: bool = False,
+    watch: Watch | None = None,
+) -> Certificate:
+    """The certificate of this release for this workload: the kept one, or a new one."""
+    variant = variant or release.variants[0]
+    data = store.prepare_proof(find_dataset(workload.dataset))
+    job = {
+        "v": formats.VERSION,
+        "id": "certificate",
+        "action": "verify",
+        "framework": release.framework,
+        "version": release.version,
+        "adapter": release.adapter,
+        "variant": variant,
+        "device": device,
+        "setting": "matched",
+        "seed": _SEED,
+        "threads": None,
+        "graph": workload.proof_graph,
+        "recipe": workload.recipe,
+        "budget": {"epochs": 1, "steps": None},
+        "data": data.to_job(),
+        "save": False,
+    }
+    key = formats.digest(
+        [job, release.lock_digest(device), bench_digest(), workshop.engine.name, VERSION]
+    )[:24]
+    kept = paths.cache() / "certificates" / f"{key}.json"
+    if not again and (found := _read(kept)):
+        return found
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="verify-", dir=kept.parent))
+    try:
+        (folder / "out").mkdir()
+        (folder / "job.json").write_text(json.dumps(job))
+        request = Request(
+            trial=key[:16],
+            campaign=f"certificate-{key[:16]}",
+            environment=environment,
+            bench=bench_folder(),
+            job=folder / "job.json",
+            data=data.folder,
+            out=folder / "out",
+            log=folder / "log.txt",
+            limits=Limits(seconds=_SECONDS),
+            gpus=gpus,
+            variables=dict(release.variables),
+        )
+        ended = execute(
+            workshop.engine,
+            request,
+            folder / "samples.jsonl",
+            folder / "events.jsonl",
+            stats=workshop.stats(),
+            watch=watch,
+        )
+        if ended.outcome is Outcome.INTERRUPTED:
+            raise KeyboardInterrupt
+        checks = tuple(_check(event.fields) for event in ended.events if event.kind == "check")
+        reason = ended.reason
+        if ended.outcome not in (Outcome.OK, Outcome.UNSUPPORTED):
+            reason = "\n".join([ended.reason, *log_tail(request.log)])
+        whole = ended.outcome is Outcome.OK and bool(checks)
+        certificate = Certificate(
+            key=key,
+            release=release.name,
+            workload=workload.name,
+            variant=variant,
+            device=device,
+            engine=workshop.engine.name,
+            passed=whole and all(check.passed for check in checks),
+            checks=checks,
+            reason=reason,
+        )
+        if whole:
+            write_whole(kept, json.dumps(certificate.to_json(), indent=1))
+        return certificate
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _check(fields: dict[str, Any]) -> Check:
+    return Check(
+        name=fields["name"],
+        passed=fields["passed"],
+        error=fields.get("error"),
+        tolerance=fields.get("tolerance"),
+        node=fields.get("node"),
+        detail=str(fields.get("detail") or ""),
+    )
+
+
+def _read(path: Path) -> Certificate | None:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return Certificate.from_json(content) if content["v"] == VERSION else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,59 @@
+"""The `dlbench` command. One small file a sub-command: its options and its handler, no logic."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+from typer.exceptions import TyperException
+
+from dlbench.cli import data, doctor, images, listing, run, show, verify
+from dlbench.errors import UserError
+
+app = typer.Typer(
+    name="dlbench",
+    help="Compare deep learning frameworks on models proven to be the same.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+run.register(app)
+verify.register(app)
+show.register(app)
+app.add_typer(listing.app, name="list")
+app.add_typer(images.app, name="images")
+app.add_typer(data.app, name="data")
+doctor.register(app)
+
+
+@app.callback(invoke_without_command=True)
+def _root(version: bool = typer.Option(False, "--version", help="Show the version.")) -> None:
+    if version:
+        from dlbench import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+def main() -> int:
+    """Run the command line; every user's mistake is two sentences and exit code 2."""
+    try:
+        code = app(prog_name="dlbench", standalone_mode=False)
+        return int(code or 0)
+    except UserError as error:
+        print(f"dlbench: {error.problem}", file=sys.stderr)
+        if error.remedy:
+            print(f"         {error.remedy}", file=sys.stderr)
+        return 2
+    except typer.Exit as leaving:
+        return leaving.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        print("dlbench: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        return 1
+    except TyperException as error:  # a wrong option or none at all: typer words it well
+        print(error.format_message(), file=sys.stderr)
+        return 2

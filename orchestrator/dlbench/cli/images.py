@@ -1,0 +1,219 @@
+"""`dlbench images build|list|verify|prune|base`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from dlbench.cli.console import Json, megabytes, print_json, print_table
+
+app = typer.Typer(help="Environments: images, and virtual environments without Docker.",
+                  no_args_is_help=True, rich_markup_mode=None)  # fmt: skip
+
+Engine = Annotated[str, typer.Option(help="auto, docker or process.")]
+Names = Annotated[list[str] | None, typer.Argument(help="Releases; none: all.")]
+Device = Annotated[str, typer.Option(help="cpu or gpu.")]
+
+
+def _chosen(names: list[str] | None, device: str):  # type: ignore[no-untyped-def]
+    from dlbench.environments import releases
+
+    if names:
+        return [releases.find(name) for name in names]
+    return [release for release in releases.load_releases() if device in release.devices]
+
+
+@app.command("build")
+def build(
+    names: Names = None, device: Device = "cpu", engine: Engine = "auto", json: Json = False
+) -> None:
+    """Make the environments of releases, unless they are ready.
+
+    \b
+    dlbench images build pytorch tensorflow@2.21.0
+    """
+    import time
+
+    from dlbench.cli.live import view
+    from dlbench.environments import venvs
+    from dlbench.prepare import open_workshop
+
+    workshop = open_workshop(engine)
+    done = []
+    with view(quiet=json) as observer:
+        if workshop.note:
+            observer.note(workshop.note)
+        chosen = _chosen(names, device)
+        for release in chosen:
+            workshop.check(release, device)
+        for release in chosen:
+            begun = time.monotonic()
+            was_ready = workshop.is_ready(release, device)
+            environment = workshop.environment(release, device, observer.preparing)
+            took = time.monotonic() - begun
+            entry = {
+                "release": release.name,
+                "device": device,
+                "engine": workshop.engine.name,
+                "made": not was_ready,
+                "seconds": round(took, 3),
+                "bytes": None,
+            }
+            if workshop.client is not None:
+                entry["bytes"] = workshop.client.images.get(environment).attrs["Size"]
+            elif ready := venvs.ready(release, device):
+                entry["bytes"] = ready.bytes
+            done.append(entry)
+            verb = "was ready" if was_ready else f"made in {took:.1f} s"
+            observer.note(f"{release.name} ({device}): {verb}, {megabytes(entry['bytes'])}")
+    if json:
+        print_json(done)
+
+
+@app.command("list")
+def list_images(json: Json = False) -> None:
+    """The images and environments that dlbench has made.
+
+    \b
+    dlbench images list
+    """
+    from dlbench.engines import connect
+    from dlbench.environments import images, releases, venvs
+    from dlbench.errors import UserError
+
+    known = releases.load_releases()
+    rows = []
+    for release in known:
+        for device in release.devices:
+            if ready := venvs.ready(release, device):
+                rows.append(
+                    {
+                        "engine": "process",
+                        "kind": "release",
+                        "name": release.name,
+                        "device": device,
+                        "bytes": ready.bytes,
+                        "stale": False,
+                    }
+                )
+    problem = ""
+    try:
+        for image in images.list_images(connect.connect(), known):
+            rows.append({"engine": "docker", **asdict(image)})
+    except UserError as error:
+        problem = error.problem
+    if json:
+        print_json(rows)
+        return
+    print_table(
+        ["engine", "kind", "name", "device", ">size", "state"],
+        [
+            [
+                str(row["engine"]),
+                str(row["kind"]),
+                str(row["name"]),
+                str(row["device"] or "-"),
+                megabytes(row["bytes"]),  # type: ignore[arg-type]
+                "stale" if row["stale"] else "ready",
+            ]
+            for row in rows
+        ],
+    )
+    if problem:
+        typer.echo(f"Docker's images can't be listed: {problem}")
+
+
+@app.command("verify")
+def verify(
+    names: Names = None, device: Device = "cpu", engine: Engine = "auto", json: Json = False
+) -> None:
+    """Compare what is installed in each environment with its lock.
+
+    \b
+    dlbench images verify pytorch
+    """
+    from dlbench.environments import images, venvs
+    from dlbench.prepare import open_workshop
+
+    workshop = open_workshop(engine)
+    rows = []
+    for release in _chosen(names, device):
+        if not names and not workshop.is_ready(release, device):
+            continue
+        if workshop.client is not None:
+            differences = images.verify(workshop.client, release, device)
+        else:
+            differences = venvs.differences(release, device)
+        rows.append({"release": release.name, "device": device, "differences": differences})
+    if json:
+        print_json(rows)
+    else:
+        for row in rows:
+            state = "; ".join(row["differences"]) or "as its lock says"
+            typer.echo(f"{row['release']} ({row['device']}): {state}")
+        if not rows:
+            typer.echo("Nothing is prepared yet.")
+    raise typer.Exit(1 if any(row["differences"] for row in rows) else 0)
+
+
+@app.command("prune")
+def prune(
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also what is current, not only what is stale.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Remove images and environments that dlbench made and no longer uses; nothing else.
+
+    \b
+    dlbench images prune
+    """
+    from dlbench.engines import connect
+    from dlbench.environments import pruning, releases
+    from dlbench.errors import UserError
+
+    known = releases.load_releases()
+    done = {"process": pruning.prune_environments(known, everything=everything)}
+    try:
+        client = connect.connect()
+        done["docker"] = pruning.prune_images(client, known, everything=everything)
+    except UserError as error:
+        typer.echo(f"Docker's images stay: {error.problem}", err=True)
+    if json:
+        print_json({engine: asdict(pruned) for engine, pruned in done.items()})
+        return
+    for pruned in done.values():
+        for name in pruned.removed:
+            typer.echo(f"removed {name}")
+        for name in pruned.kept:
+            typer.echo(f"kept {name}")
+    typer.echo(f"{megabytes(sum(pruned.bytes for pruned in done.values()))} freed.")
+
+
+@app.command("base")
+def base(
+    python: Annotated[str, typer.Argument(help="The Python version, such as 3.11.")],
+    package: Annotated[
+        list[str] | None, typer.Option(help="A Debian package to add. Repeatable.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Make a base image from a Debian mirror and a local interpreter, where no registry answers.
+
+    \b
+    dlbench images base 3.11
+    """
+    from dlbench.cli.live import view
+    from dlbench.engines import connect
+    from dlbench.environments import base as bases
+    from dlbench.environments import interpreters
+
+    with view(quiet=json) as observer:
+        interpreter = interpreters.find([python])
+        made = bases.make(connect.connect(), interpreter, tuple(package or ()), observer.preparing)
+    if json:
+        print_json(asdict(made))
+    else:
+        typer.echo(f"{made.reference}: ready")

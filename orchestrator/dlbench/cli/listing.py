@@ -1,0 +1,151 @@
+"""`dlbench list releases|workloads|suites|devices`."""
+
+from __future__ import annotations
+
+import typer
+
+from dlbench.cli.console import Json, print_json, print_table
+
+app = typer.Typer(help="Show what dlbench knows.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.command("releases")
+def list_releases(json: Json = False) -> None:
+    """The framework releases and what each runs on.
+
+    \b
+    dlbench list releases
+    """
+    from dlbench.environments.releases import load_releases
+
+    found = load_releases()
+    if json:
+        print_json(
+            [
+                {
+                    "framework": r.framework,
+                    "version": r.version,
+                    "python": r.python[0],
+                    "pythons": r.python,
+                    "adapter": r.adapter,
+                    "devices": r.devices,
+                    "variants": r.variants,
+                    "verified": r.verified,
+                    "published": r.published,
+                }
+                for r in found
+            ]
+        )
+        return
+    print_table(
+        ["release", "published", "python", "devices", "variants"],
+        [
+            [r.name, r.published, ", ".join(r.python), ", ".join(r.devices), ", ".join(r.variants)]
+            for r in found
+        ],
+    )
+
+
+@app.command("workloads")
+def list_workloads(json: Json = False) -> None:
+    """The workloads: data, model, recipe.
+
+    \b
+    dlbench list workloads --json
+    """
+    from dlbench.workloads import workloads
+
+    found = workloads().values()
+    if json:
+        print_json(
+            [
+                {
+                    "name": w.name,
+                    "task": w.task,
+                    "dataset": w.dataset,
+                    "parameters": w.parameters,
+                    "batch": w.recipe["batch"],
+                    "epochs": w.recipe["epochs"],
+                    "optimizer": w.recipe["optimizer"]["name"],
+                    "about": w.about,
+                }
+                for w in found
+            ]
+        )
+        return
+    print_table(
+        ["workload", "task", "data", ">parameters", "about"],
+        [[w.name, w.task, w.dataset, f"{w.parameters:,}", w.about] for w in found],
+    )
+
+
+@app.command("suites")
+def list_suites(json: Json = False) -> None:
+    """The suites: what each compares.
+
+    \b
+    dlbench list suites
+    """
+    from dataclasses import asdict
+
+    from dlbench.suites import suites
+
+    found = suites().values()
+    if json:
+        print_json([asdict(suite) for suite in found])
+        return
+    print_table(
+        ["suite", ">workloads", ">releases", ">repeats", "about"],
+        [
+            [s.name, str(len(s.workloads)), str(len(s.releases)), str(s.repeats), s.about]
+            for s in found
+        ],
+    )
+
+
+@app.command("devices")
+def list_devices(json: Json = False) -> None:
+    """The processors and GPUs of this machine.
+
+    \b
+    dlbench list devices
+    """
+    from dlbench.machine import fingerprint
+
+    machine = fingerprint()
+    rows = [
+        {
+            "device": "cpu",
+            "index": None,
+            "name": machine.cpu_model,
+            "cores": machine.cores_usable,
+            "memory_bytes": machine.memory_bytes,
+        }
+    ]
+    rows += [
+        {
+            "device": "gpu",
+            "index": index,
+            "name": card.name,
+            "cores": None,
+            "memory_bytes": card.memory_bytes,
+        }
+        for index, card in enumerate(machine.gpus)
+    ]
+    if json:
+        print_json(rows)
+        return
+    print_table(
+        ["device", "name", ">cores", ">memory"],
+        [
+            [
+                str(row["device"]),
+                str(row["name"]),
+                f"{row['cores']:g}" if row["cores"] else "-",
+                f"{(row['memory_bytes'] or 0) / 2**30:.1f} GiB",  # type: ignore[operator]
+            ]
+            for row in rows
+        ],
+    )
+    if not machine.gpus:
+        typer.echo(f"No GPU. {machine.gpu_reason}")

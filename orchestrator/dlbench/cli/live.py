@@ -1,0 +1,202 @@
+"""What a person sees while a campaign runs: a live view on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from dlbench.cli.console import seconds
+from dlbench.run import Observer
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from dlbench.certificates import Certificate
+    from dlbench.environments.progress import Step
+    from dlbench.formats import Event
+    from dlbench.monitor.sampler import Monitor
+    from dlbench.plan import Trial
+    from dlbench.results import TrialResult
+
+
+@contextmanager
+def view(quiet: bool = False) -> Iterator[Observer]:
+    """The view that fits where the output goes."""
+    if quiet:
+        yield Observer()
+    elif sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(24),
+            TextColumn("{task.fields[note]}"),
+            TimeElapsedColumn(),
+        )
+        console = Console(stderr=True, highlight=False)
+        with Progress(*columns, console=console, refresh_per_second=4) as progress:
+            yield _Live(progress)
+    else:
+        yield _Lines()
+
+
+class _Estimate:
+    """How much longer, from how long trials of the same kind took so far."""
+
+    def __init__(self) -> None:
+        self._took: dict[tuple[str, str], list[float]] = {}
+        self._left: list[Trial] = []
+
+    def plan(self, trials: Sequence[Trial]) -> None:
+        self._left = list(trials)
+
+    def ended(self, trial: Trial, took: float) -> None:
+        self._took.setdefault((trial.release, trial.workload), []).append(took)
+        self._left = [other for other in self._left if other.id != trial.id]
+
+    def left_s(self) -> float | None:
+        everything = [value for values in self._took.values() for value in values]
+        if not everything:
+            return None
+        usual = sum(everything) / len(everything)
+        total = 0.0
+        for trial in self._left:
+            same = self._took.get((trial.release, trial.workload))
+            total += sum(same) / len(same) if same else usual
+        return total
+
+
+class _Lines(Observer):
+    """One line for each thing that happened."""
+
+    def __init__(self) -> None:
+        self._estimate = _Estimate()
+        self._total = self._done = 0
+        self._stage = ""
+
+    def _print(self, text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    def note(self, text: str) -> None:
+        self._print(text)
+
+    def preparing(self, step: Step) -> None:
+        what = step.detail if step.stage == "data" else f"{step.stage} {step.detail}"
+        if what != self._stage:
+            self._stage = what
+            self._print(f"preparing: {what}")
+
+    def certifying(self, release: str, workload: str) -> None:
+        self._print(f"proving that {release} computes {workload} as the reference does")
+
+    def certified(self, certificate: Certificate) -> None:
+        if not certificate.passed:
+            self._print(
+                f"{certificate.release} is NOT certified for {certificate.workload}:"
+                f" {certificate.first_fault}. Its numbers will not be ranked."
+            )
+
+    def planned(self, trials: Sequence[Trial], done: int) -> None:
+        self._total, self._done = len(trials), done
+        self._estimate.plan(trials[done:])
+        rest = f", {done} of them done" if done else ""
+        self._print(f"{len(trials)} trials{rest}")
+
+    def ended(self, trial: Trial, result: TrialResult) -> None:
+        self._done += 1
+        self._estimate.ended(trial, result.wall_s)
+        self._print(self.line(trial, result))
+
+    def line(self, trial: Trial, result: TrialResult) -> str:
+        left = self._estimate.left_s()
+        rest = f", about {seconds(left)} left" if left and self._done < self._total else ""
+        accuracy = result.metrics.get("accuracy")
+        quality = f", accuracy {100 * accuracy:.1f} %" if accuracy is not None else ""
+        step = result.metrics.get("step_ms_median")
+        pace = f", {step:.2f} ms a step" if step is not None else ""
+        return (
+            f"[{self._done}/{self._total}] {trial.label} on {trial.workload}, seed {trial.seed}:"
+            f" {result.outcome.value} in {seconds(result.wall_s)}{quality}{pace}{rest}"
+        )
+
+
+class _Live(_Lines):
+    """Two bars: the campaign, and the trial that runs now with its loss and use of the machine."""
+
+    def __init__(self, progress: Progress) -> None:
+        super().__init__()
+        self._progress = progress
+        self._whole: TaskID | None = None
+        self._now: TaskID | None = None
+        self._metric = ""
+        self._shown = 0.0
+
+    def _print(self, text: str) -> None:
+        self._progress.console.print(text, markup=False)
+
+    def _set(
+        self, description: str, note: str = "", done: float = 0, total: float | None = None
+    ) -> None:
+        if self._now is None:
+            self._now = self._progress.add_task(description, total=total, note=note)
+        else:
+            self._progress.update(
+                self._now, description=description, note=note, completed=done, total=total
+            )
+
+    def preparing(self, step: Step) -> None:
+        amount = (
+            f"{step.done / 1e6:,.0f} of {step.total / 1e6:,.0f} MB"
+            if step.stage == "download"
+            else ""
+        )
+        self._set(f"{step.stage} {step.detail}"[:60], amount, step.done, step.total or None)
+
+    def certifying(self, release: str, workload: str) -> None:
+        self._set(f"proving {release} on {workload}")
+
+    def planned(self, trials: Sequence[Trial], done: int) -> None:
+        self._total, self._done = len(trials), done
+        self._estimate.plan(trials[done:])
+        self._whole = self._progress.add_task(
+            "all trials", total=len(trials), completed=done, note=f"{done} of {len(trials)}"
+        )
+
+    def started(self, trial: Trial) -> None:
+        self._metric = ""
+        self._set(f"{trial.label} {trial.workload} seed {trial.seed}", "starting")
+
+    def event(self, trial: Trial, event: Event) -> None:
+        fields = event.fields
+        if event.kind == "epoch":
+            values = [f"{name} {value:.4f}" for name, value in fields["metrics"].items()]
+            self._metric = (
+                f"epoch {fields['epoch']}  loss {fields['loss']:.4f}  {'  '.join(values)}"
+            )
+            if self._now is not None and not trial.steps:
+                self._progress.update(self._now, completed=fields["epoch"], total=trial.epochs)
+        elif event.kind == "progress" and self._now is not None:
+            self._progress.update(self._now, completed=fields["step"], total=fields["steps"])
+
+    def tick(self, _trial: Trial, monitor: Monitor) -> None:
+        if self._now is None or time.monotonic() - self._shown < 0.25:
+            return
+        self._shown = time.monotonic()
+        latest, cpu = monitor.latest, monitor.cpu_percent()
+        use = f"CPU {cpu:.0f} %" if cpu is not None else ""
+        if latest is not None:
+            use += f"  {latest.memory_bytes / 1e6:,.0f} MB"
+        self._progress.update(self._now, note="  ".join(filter(None, (self._metric, use))))
+
+    def ended(self, trial: Trial, result: TrialResult) -> None:
+        super().ended(trial, result)
+        if self._whole is not None:
+            left = self._estimate.left_s()
+            rest = f", about {seconds(left)} left" if left else ""
+            self._progress.update(
+                self._whole, completed=self._done, note=f"{self._done} of {self._total}{rest}"
+            )

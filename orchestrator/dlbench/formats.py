@@ -1,0 +1,89 @@
+"""The host's side of bench/FORMATS.md: jobs written, events checked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+VERSION = 1
+LONGEST_LINE = 4 << 20
+
+_EVENTS: dict[str, dict[str, type | tuple[type, ...]]] = {
+    "hello": {"bench": str, "python": str, "pid": int},
+    "phase": {"phase": str, "seconds": (int, float)},
+    "stack": {"framework": str, "version": str},
+    "model": {"parameters": int, "weights_sha256": str, "path": dict},
+    "progress": {"epoch": int, "step": int, "steps": int},
+    "epoch": {
+        "epoch": int,
+        "loss": (int, float),
+        "steps_ms": list,
+        "metrics": dict,
+        "train_s": (int, float),
+        "first": int,
+    },
+    "check": {"name": str, "passed": bool},
+    "result": {"metrics": dict, "loss": (int, float), "epochs": int, "steps": int, "samples": int},
+    "error": {"outcome": str, "message": str},
+    "end": {},
+}
+
+
+class BadEvent(ValueError):
+    """A line that no honest trial writes; the message says what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """One event of a trial, `t` seconds after its launch."""
+
+    t: float
+    kind: str
+    fields: dict[str, Any]
+
+    def line(self) -> str:
+        return json.dumps(
+            {"v": VERSION, "t": round(self.t, 6), "event": self.kind, **self.fields},
+            separators=(",", ":"),
+        )
+
+
+def parse_event(line: bytes, zero: float = 0.0) -> Event:
+    """An event from its line; `zero` is taken off its time."""
+    if len(line) > LONGEST_LINE:
+        raise BadEvent(f"a line of {len(line):,} bytes; at most {LONGEST_LINE:,} are allowed")
+    try:
+        content = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise BadEvent(f"a line that is not JSON: {line[:60]!r}") from error
+    if not isinstance(content, dict) or content.get("v") != VERSION:
+        raise BadEvent(f"a line that is not of version {VERSION}: {line[:60]!r}")
+    kind, t = content.pop("event", None), content.pop("t", None)
+    content.pop("v")
+    keys = _EVENTS.get(kind) if isinstance(kind, str) else None
+    if keys is None or isinstance(t, bool) or not isinstance(t, int | float):
+        raise BadEvent(f"an unknown event: {line[:60]!r}")
+    for key, kinds in keys.items():
+        value = content.get(key)
+        if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
+            raise BadEvent(f"event {kind!r} with a wrong {key!r}: {line[:60]!r}")
+    if kind == "epoch" and not all(_is_time(value) for value in content["steps_ms"]):
+        raise BadEvent("step times that are no times")
+    assert isinstance(kind, str)
+    return Event(float(t) - zero, kind, content)
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value) and value >= 0
+
+
+def canonical(content: object) -> str:
+    """JSON with one spelling: equal content, equal text."""
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def digest(content: object) -> str:
+    return hashlib.sha256(canonical(content).encode()).hexdigest()

@@ -1,0 +1,249 @@
+"""From what was asked to the list of trials, in the order in which they will run.
+
+Repeats are rounds: each round runs every contender once, in an order drawn from the seed, so that
+a slow hour of the machine falls on all of them alike.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from dlbench import suites, workloads
+from dlbench.engines.base import Limits
+from dlbench.environments import releases
+from dlbench.environments.releases import Release
+from dlbench.errors import UserError, unknown
+from dlbench.suites import Suite
+
+DEVICES = ("cpu", "gpu")
+SETTINGS = ("matched", "native")
+SOURCES = ("real", "synthetic")
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What a user asked for; None or empty: as the suite has it."""
+
+    suite: str = "quick"
+    frameworks: tuple[str, ...] = ()
+    workloads: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
+    gpu: str | None = None
+    settings: tuple[str, ...] = ()
+    data: str | None = None
+    repeats: int | None = None
+    seed: int | None = None
+    epochs: int | None = None
+    steps: int | None = None
+    time_limit: str | None = None
+    cpus: float | None = None
+    memory: str | None = None
+    threads: str = "default"
+    save: bool = False
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One trial to be run. Its id is the digest of everything that defines it (see jobs.py)."""
+
+    id: str
+    index: int
+    round: int
+    release: str
+    workload: str
+    device: str
+    engine: str
+    setting: str
+    variant: str
+    seed: int
+    repeat: int
+    epochs: int
+    steps: int | None
+    data: str
+    threads: int | None
+    cpus: float | None
+    memory_bytes: int | None
+    seconds: float
+    gpus: tuple[str, ...]
+    save: bool
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(cpus=self.cpus, memory_bytes=self.memory_bytes, seconds=self.seconds)
+
+    @property
+    def label(self) -> str:
+        """What people read: the release, with a variant that is not the usual one."""
+        usual = releases.find(self.release).variants[0]
+        return self.release if self.variant == usual else f"{self.release}:{self.variant}"
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Trial:
+        known = {field.name: content[field.name] for field in fields(cls)}
+        return cls(**{**known, "gpus": tuple(known["gpus"])})
+
+
+@dataclass(frozen=True)
+class Draft:
+    """Trials without their ids, which need the data; and what had to be left out, and why."""
+
+    suite: Suite
+    trials: tuple[Trial, ...]
+    notes: tuple[str, ...]
+
+
+def draft(choices: Choices, engine: str) -> Draft:
+    """Plan the trials. Everything misspelt or impossible is found here."""
+    suite = _merged(suites.find(choices.suite), choices)
+    gpus = _gpus(choices)
+    seconds = duration(suite.time_limit)
+    threads = _threads(choices.threads)
+    memory = size(choices.memory) if choices.memory else None
+    if choices.cpus is not None and choices.cpus <= 0:
+        raise UserError(f"--cpus {choices.cpus:g} is not possible.", "Give a positive number.")
+    notes: list[str] = []
+    contenders = list(_contenders(suite, notes, explicit=bool(choices.frameworks)))
+    if not contenders:
+        raise UserError("Nothing is left to run.", " ".join(notes))
+    trials: list[Trial] = []
+    for repeat in range(suite.repeats):
+        order = list(contenders)
+        random.Random(f"{suite.seed}/{repeat}").shuffle(order)
+        for workload, release, variant, device, setting in order:
+            recipe = workloads.find(workload).recipe
+            trials.append(
+                Trial(
+                    id="",
+                    index=len(trials),
+                    round=repeat,
+                    release=release.name,
+                    workload=workload,
+                    device=device,
+                    engine=engine,
+                    setting=setting,
+                    variant=variant,
+                    seed=suite.seed + repeat,
+                    repeat=repeat,
+                    epochs=suite.epochs or recipe["epochs"],
+                    steps=suite.steps,
+                    data=suite.data,
+                    threads=threads,
+                    cpus=choices.cpus,
+                    memory_bytes=memory,
+                    seconds=seconds,
+                    gpus=gpus if device == "gpu" else (),
+                    save=choices.save,
+                )
+            )
+    return Draft(suite, tuple(trials), tuple(notes))
+
+
+def _merged(suite: Suite, choices: Choices) -> Suite:
+    """The suite with the user's choices over it."""
+    if choices.epochs is not None and choices.steps is not None:
+        raise UserError("--epochs and --steps exclude each other.", "Give one of them.")
+    changes: dict[str, Any] = {
+        "releases": choices.frameworks,
+        "workloads": choices.workloads,
+        "devices": choices.devices,
+        "settings": choices.settings,
+        "repeats": choices.repeats,
+        "seed": choices.seed,
+        "epochs": choices.epochs,
+        "steps": choices.steps,
+        "data": choices.data,
+        "time_limit": choices.time_limit,
+    }
+    if choices.gpu not in (None, "none") and not choices.devices:
+        changes["devices"] = ("gpu",)
+    if choices.gpu == "none":
+        changes["devices"] = ("cpu",)
+    if choices.epochs is not None:
+        suite = replace(suite, steps=None)
+    if choices.steps is not None:
+        suite = replace(suite, epochs=None)
+    merged = replace(suite, **{k: v for k, v in changes.items() if v not in (None, ())})
+    for kind, values, known in (
+        ("device", merged.devices, DEVICES),
+        ("setting", merged.settings, SETTINGS),
+        ("kind of data", (merged.data,), SOURCES),
+    ):
+        for value in values:
+            if value not in known:
+                raise unknown(kind, value, known)
+    for name in ("repeats", "epochs", "steps"):
+        value = getattr(merged, name)
+        if value is not None and value < 1:
+            raise UserError(f"--{name} {value} is not possible.", "Give a number from 1.")
+    return merged
+
+
+def _contenders(
+    suite: Suite, notes: list[str], explicit: bool
+) -> Iterator[tuple[str, Release, str, str, str]]:
+    for workload in suite.workloads:
+        if workloads.find(workload).only_proof:
+            raise UserError(
+                f"{workload} is there to be certified, not to be trained.",
+                f"Use `dlbench verify --workload {workload}`.",
+            )
+        for name in suite.releases:
+            release, variant = find_contender(name)
+            for device in suite.devices:
+                if device not in release.devices:
+                    if explicit and len(suite.devices) == 1:
+                        release.lock(device)  # raises: the user asked for just this
+                    notes.append(f"{release.name} has no packages for device {device!r}: left out.")
+                    continue
+                for setting in suite.settings:
+                    yield workload, release, variant, device, setting
+
+
+def find_contender(name: str) -> tuple[Release, str]:
+    """(release, variant) of `mxnet`, `mxnet@1.3.0` or `mxnet@1.3.0:imperative`."""
+    plain, _, variant = name.partition(":")
+    release = releases.find(plain)
+    if variant and variant not in release.variants:
+        raise unknown(f"variant of {release.name}", variant, release.variants)
+    return release, variant or release.variants[0]
+
+
+def duration(text: str) -> float:
+    """Seconds of `90`, `90s`, `15m`, `24h` or `2d`."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|h|d)?", text.strip())
+    if not match or float(match[1]) <= 0:
+        raise UserError(f"{text!r} is not a time.", "Write it as 90s, 15m, 24h or 2d.")
+    return float(match[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[match[2] or "s"]
+
+
+def size(text: str) -> int:
+    """Bytes of `512m`, `4g` or a plain number."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt])?i?b?", text.strip().lower())
+    if not match or float(match[1]) <= 0:
+        raise UserError(f"{text!r} is not an amount of memory.", "Write it as 512m or 4g.")
+    return int(float(match[1]) * 1024 ** " kmgt".index(match[2] or " "))
+
+
+def _threads(text: str) -> int | None:
+    if text == "default":
+        return None
+    if not text.isdigit() or int(text) < 1:
+        raise UserError(f"--threads {text} is not possible.", "Give `default` or a number from 1.")
+    return int(text)
+
+
+def _gpus(choices: Choices) -> tuple[str, ...]:
+    if choices.gpu in (None, "none"):
+        return ("all",)
+    assert choices.gpu is not None
+    chosen = tuple(part.strip() for part in choices.gpu.split(",") if part.strip())
+    for part in chosen:
+        if part != "all" and not part.isdigit() and not re.fullmatch(r"(GPU|MIG)-[\w/-]+", part):
+            raise UserError(
+                f"{part!r} does not name a GPU.", "Give all, none, indices such as 0,1, or a UUID."
+            )
+    return chosen

@@ -1,0 +1,95 @@
+"""Suites: named matrices of workloads x releases x devices x repeats, as TOML files."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from dlbench.errors import UserError, unknown
+
+_FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Suite:
+    """What to run. Names are checked when it is planned."""
+
+    name: str
+    about: str
+    workloads: tuple[str, ...]
+    releases: tuple[str, ...]
+    """`mxnet`, `mxnet@1.3.0`, or with a variant `tensorflow@2.21.0:fit`."""
+    devices: tuple[str, ...] = ("cpu",)
+    repeats: int = 3
+    seed: int = 1
+    settings: tuple[str, ...] = ("matched",)
+    epochs: int | None = None
+    steps: int | None = None
+    data: str = "real"
+    time_limit: str = "24h"
+
+
+def suites() -> dict[str, Suite]:
+    """The suites that ship with dlbench."""
+    return {path.stem: load(path) for path in sorted(_FOLDER.glob("*.toml"))}
+
+
+def find(name: str) -> Suite:
+    """A suite by its name, or from a user's own file."""
+    if name.endswith(".toml") or "/" in name:
+        return load(Path(name))
+    path = _FOLDER / f"{name}.toml"
+    if not path.is_file():
+        known = [suite.stem for suite in _FOLDER.glob("*.toml")]
+        raise unknown("suite", name, known, "dlbench list suites")
+    return load(path)
+
+
+def load(path: Path) -> Suite:
+    """Read a suite file, strictly."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(
+            f"The suite file {path} can't be read ({error.strerror}).",
+            "`dlbench list suites` shows those that ship with dlbench.",
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"The suite file {path} is not TOML: {error}.", "Mend that line.") from error
+    known = {field.name: field for field in fields(Suite) if field.name != "name"}
+    for key in content:
+        if key not in known:
+            raise UserError(
+                f"The suite file {path} has an unknown key.",
+                unknown("key", key, known).remedy,
+            )
+    for key in ("workloads", "releases"):
+        if not content.get(key):
+            raise UserError(f"The suite file {path} names no {key}.", f'Add {key} = ["…"].')
+    values: dict[str, Any] = {"about": ""}
+    for key, value in content.items():
+        values[key] = _checked(path, key, value)
+    return Suite(name=path.stem, **values)
+
+
+_LISTS = {"workloads", "releases", "devices", "settings"}
+_NUMBERS = {"repeats", "epochs", "steps"}
+
+
+def _checked(path: Path, key: str, value: object) -> object:
+    if key in _LISTS:
+        if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+            return tuple(value)
+        wanted = "a list of strings"
+    elif key in _NUMBERS or key == "seed":
+        least = 0 if key == "seed" else 1
+        if isinstance(value, int) and not isinstance(value, bool) and value >= least:
+            return value
+        wanted = f"a whole number from {least}"
+    else:
+        if isinstance(value, str):
+            return value
+        wanted = "a string"
+    raise UserError(f"In the suite file {path}, `{key}` must be {wanted}.", "Mend that line.")
