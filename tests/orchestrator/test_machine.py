@@ -14,6 +14,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+
 from dlbench.machine import cpu_flags, cpu_model, fingerprint, noise, physical_cores, usable_cores
 
 TWO_CORES_FOUR_THREADS = "\n\n".join(

@@ -10,8 +10,8 @@ import uuid
 from collections.abc import Iterator
 
 import pytest
-from dlbench.engines.group import Group, create
 
+from dlbench.engines.group import Group, create
 from tests.orchestrator.monitor.load import Start
 
 

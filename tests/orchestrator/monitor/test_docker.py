@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from docker.errors import NotFound
+
 from dlbench.engines import cgroups
 from dlbench.engines.base import Scope
 from dlbench.monitor import Monitor, read_samples
-from docker.errors import NotFound
 
 if TYPE_CHECKING:
     from docker import DockerClient

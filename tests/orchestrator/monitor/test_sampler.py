@@ -8,11 +8,11 @@ import time
 from pathlib import Path
 
 import pytest
+
 from dlbench.engines.base import Exit, Scope
 from dlbench.engines.group import Group
 from dlbench.errors import UserError
 from dlbench.monitor import Monitor, read_samples
-
 from tests.orchestrator.monitor.load import Start, go, scope_of
 
 BURN = """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from dlbench.monitor import GpuSample, Sample, read_samples
 from dlbench.monitor.samples import header_line, sample_line
 

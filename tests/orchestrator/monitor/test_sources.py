@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from dlbench.engines.base import Scope
 from dlbench.monitor.cgroup2 import CgroupV2
 from dlbench.monitor.daemon import DaemonStats, reading_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from dlbench.monitor import GpuSample, Interval, Sample, Samples, Totals, summarise
 
 MIB = 1 << 20
