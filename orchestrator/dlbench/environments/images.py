@@ -6,10 +6,9 @@ today's lock and Dockerfile is stale: it is never found here, so it is never run
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,16 +47,6 @@ class Image:
     stale: bool
 
 
-@dataclass(frozen=True)
-class Pruned:
-    """What prune removed, and what it could not."""
-
-    removed: tuple[str, ...]
-    kept: tuple[str, ...]
-    """What had to stay, with the reason."""
-    bytes: int
-
-
 def dockerfile() -> Path:
     return paths.bundled("images") / "Dockerfile"
 
@@ -65,7 +54,10 @@ def dockerfile() -> Path:
 def find_image(client: docker.DockerClient, release: Release, device: str) -> Image | None:
     """The image of just this lock and Dockerfile, if the daemon has it."""
     found = client.images.list(filters=labels.matching(_identity(release, device)))
-    return _described(found[0], {release.name: release}) if found else None
+    if not found:
+        return None
+    newest = max(found, key=lambda image: str(image.attrs.get("Created", "")))
+    return _described(newest, {release.name: release})
 
 
 def build(
@@ -76,7 +68,7 @@ def build(
         return found
     locks.read(release.lock(device))
     tag = f"dlbench/{release.framework}:{release.version}-{device}"
-    guard = _guards() / f"{release.framework}-{release.version}-{device}.lock"
+    guard = guards() / f"{release.framework}-{release.version}-{device}.lock"
     with wheels.exclusively(guard):
         if found := find_image(client, release, device):
             return found
@@ -148,51 +140,8 @@ def list_images(client: docker.DockerClient, releases: Iterable[Release]) -> lis
     return sorted(described, key=lambda image: (order.index(image.kind), image.name, image.stale))
 
 
-def prune(
-    client: docker.DockerClient,
-    releases: Iterable[Release],
-    *,
-    everything: bool = False,
-    only: Collection[str] = (),
-) -> Pruned:
-    """Remove stale images and leftovers of builds; with `everything`, all that dlbench made.
-
-    `only` narrows it to the images of releases with these names.
-    """
-    import docker.errors
-
-    before = _layer_bytes(client)
-    building = _is_building()
-    removed, kept = [], []
-    for image in list_images(client, releases):
-        if (only and image.name not in only) or not (everything or image.stale):
-            continue
-        label = f"{image.name} {image.device}".strip()
-        if image.kind == "stage" and building:
-            kept.append(f"{label}: a build is under way")
-            continue
-        try:
-            client.images.remove(image.id, force=True)
-            removed.append(f"{label} ({image.id.removeprefix('sha256:')[:12]})")
-        except docker.errors.ImageNotFound:
-            continue  # It went together with another one.
-        except docker.errors.APIError as error:
-            kept.append(f"{label}: {error.explanation or error}")
-    return Pruned(tuple(removed), tuple(kept), max(0, before - _layer_bytes(client)))
-
-
-def _is_building() -> bool:
-    """Some dlbench of this user is building: what looks left behind may be in use."""
-    for path in _guards().glob("*.lock"):
-        with path.open() as guard:
-            try:
-                fcntl.flock(guard, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return True
-    return False
-
-
-def _guards() -> Path:
+def guards() -> Path:
+    """The lock files that running builds hold."""
     return paths.cache() / "images"
 
 
@@ -299,7 +248,3 @@ def _clear_stage(client: docker.DockerClient, stage: str) -> None:
                 continue  # Another one stands on it, and goes first.
         if not left:
             return
-
-
-def _layer_bytes(client: docker.DockerClient) -> int:
-    return int(client.df().get("LayersSize") or 0)

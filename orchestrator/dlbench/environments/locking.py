@@ -49,8 +49,8 @@ def make(release: Release, device: str, *, look_up: bool = False) -> Path:
     pins = _agreed({target.python: resolve(release, device, target) for target in targets})
     found: dict[str, list[File]] = {pin: [] for pin in pins}
     for target in targets:
-        files = _look_up(release, pins, target) if look_up else bring(release, pins, target)
-        for pin, file in files.items():
+        brought = _look_up(release, pins, target) if look_up else bring(release, pins, target)
+        for pin, file in brought.items():
             if file not in found[pin]:
                 found[pin].append(file)
     entries = []
@@ -81,8 +81,10 @@ def resolve(release: Release, device: str, target: Target) -> list[str]:
     with tempfile.TemporaryDirectory(prefix="dlbench-") as scratch:
         wanted, forced = Path(scratch) / "requires.in", Path(scratch) / "overrides.txt"
         wanted.write_text("\n".join(requires), encoding="utf-8")
-        forced.write_text("\n".join(release.overrides[device]), encoding="utf-8")
-        command += [str(wanted), "--override", str(forced)]
+        command.append(str(wanted))
+        if release.overrides[device]:
+            forced.write_text("\n".join(release.overrides[device]), encoding="utf-8")
+            command += ["--override", str(forced)]
         # Pins say what builds too: today's setuptools does not build the sdists of years ago.
         command += ["--build-constraints", str(wanted)]
         done = subprocess.run(command, capture_output=True, text=True)

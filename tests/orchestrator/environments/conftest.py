@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from dlbench.environments import locking, releases
 from dlbench.environments.releases import Release
-
 from tests.orchestrator.environments.packages import HOST_PYTHON, MakeRelease, write_wheel
 
 

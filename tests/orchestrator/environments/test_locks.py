@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from dlbench.environments import locks
 from dlbench.environments.targets import Target
 from dlbench.errors import UserError

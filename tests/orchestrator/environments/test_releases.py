@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from dlbench.environments import cuda, releases
 from dlbench.errors import UserError
 

@@ -13,11 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+
 from dlbench.environments import interpreters, locking, locks, releases, venvs, wheels
 from dlbench.environments.progress import Step
 from dlbench.environments.targets import Target
 from dlbench.errors import UserError
-
 from tests.orchestrator.environments.packages import (
     HOST_PYTHON,
     MakeRelease,

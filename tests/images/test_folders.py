@@ -1,0 +1,50 @@
+"""Every release folder that ships is whole: what a person wrote and what was locked agree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dlbench.environments import images, locks, releases
+from dlbench.environments.locks import normalised
+from dlbench.environments.releases import Release
+from dlbench.environments.targets import Target
+
+ROOT = Path(__file__).parents[2]
+RELEASES = releases.load_releases(ROOT / "images")
+ADAPTERS = {path.stem for path in (ROOT / "bench" / "adapters").glob("*.py")}
+LOCKED = [(release, device) for release in RELEASES for device in release.devices]
+
+
+def test_the_folders_hold_nothing_but_releases_and_the_dockerfile() -> None:
+    files = {path for path in (ROOT / "images").rglob("*") if path.is_file()}
+    known = {release.folder / name for release in RELEASES for name in ("release.toml",)}
+    known |= {release.lock(device) for release, device in LOCKED}
+    assert files - known == {ROOT / "images" / "Dockerfile"}
+    assert images.dockerfile() == ROOT / "images" / "Dockerfile"
+
+
+@pytest.mark.parametrize("release", RELEASES, ids=lambda release: release.name)
+def test_a_release_can_be_run(release: Release) -> None:
+    assert release.adapter in ADAPTERS
+    assert "cpu" in release.devices
+    assert set(release.verified) <= set(release.devices)
+    assert ("gpu" in release.devices) == (release.cuda is not None)
+
+
+@pytest.mark.parametrize(
+    ("release", "device"), LOCKED, ids=[f"{release.name}-{device}" for release, device in LOCKED]
+)
+def test_a_lock_is_complete_and_names_no_place(release: Release, device: str) -> None:
+    lock = locks.read(release.lock(device))
+    for python in release.python:
+        lock.files_for(Target(python))
+    text = lock.path.read_text()
+    assert "://" not in text
+    assert "--index" not in text
+    pinned = {entry.name: entry.version for entry in lock.entries}
+    for requirement in release.requires[device]:
+        name, _, version = requirement.partition("==")
+        if version:
+            assert pinned[normalised(name)] == version
