@@ -38,30 +38,46 @@ def by_contender(results: Sequence[TrialResult]) -> dict[str, list[TrialResult]]
     return groups
 
 
+COLUMNS = (
+    "release", ">n", ">accuracy", ">training", ">times the best", ">step (5-95 %)", ">CPU",
+    ">peak memory", "outcome",
+)  # fmt: skip
+
+
 def rows(results: Sequence[TrialResult]) -> list[list[str]]:
-    """One row a contender, the quickest first; medians over its complete trials."""
+    """One row a contender, the quickest first; medians over its complete trials.
+
+    What is not certified stands below the rest and has no rank."""
+    groups = by_contender(results)
+    times = {name: _median([r for r in group if r.complete], "train_s")
+             for name, group in groups.items()}  # fmt: skip
+    proven = {name: all(r.certified is not False for r in group) for name, group in groups.items()}
+    best = min((t for name, t in times.items() if t is not None and proven[name]), default=None)
+
+    def order(name: str) -> tuple[bool, bool, float]:
+        time = times[name]
+        return not proven[name], time is None, time or 0.0
+
     found = []
-    for name, group in by_contender(results).items():
-        whole = [result for result in group if result.complete]
-        outcomes = ", ".join(_counted([result.outcome.value for result in group]))
-        if any(result.certified is False for result in group):
-            outcomes += ", not certified"
-        step = _median(whole, "step_ms_median")
+    for name in sorted(groups, key=order):
+        whole = [result for result in groups[name] if result.complete]
+        outcomes = ", ".join(_counted([result.outcome.value for result in groups[name]]))
+        step, time = _median(whole, "step_ms_median"), times[name]
         low, high = _median(whole, "step_ms_p05"), _median(whole, "step_ms_p95")
-        train = _median(whole, "train_s")
-        cells = [
-            name,
-            str(len(group)),
-            _quality(whole),
-            "-" if train is None else f"{train:.2f} s",
-            "-" if step is None or low is None or high is None
-            else f"{step:.2f} ms ({low:.2f}-{high:.2f})",
-            _cell(_median(whole, "cpu_percent_mean", resources=True), "{:.0f} %"),
-            _cell(_median(whole, "memory_peak_bytes", resources=True), "{:,.0f} MB", 1e6),
-            outcomes,
-        ]  # fmt: skip
-        found.append((train is None, train or 0.0, cells))
-    return [cells for _, _, cells in sorted(found, key=lambda row: row[:2])]
+        found.append(
+            [
+                name,
+                str(len(groups[name])),
+                _quality(whole),
+                _cell(time, "{:.2f} s"),
+                _cell(time / best if time and best and proven[name] else None, "{:.2f}"),
+                "-" if step is None else f"{step:.2f} ms ({low:.2f}-{high:.2f})",
+                _cell(_median(whole, "cpu_percent_mean", resources=True), "{:.0f} %"),
+                _cell(_peak_memory(whole), "{:,.0f} MB", 1e6),
+                outcomes if proven[name] else f"{outcomes}, NOT certified",
+            ]
+        )
+    return found
 
 
 def answers(results: Sequence[TrialResult]) -> Iterator[str]:
@@ -108,6 +124,16 @@ def _median(results: Sequence[TrialResult], key: str, resources: bool = False) -
     values = [(r.resources if resources else r.metrics).get(key) for r in results]
     known = [value for value in values if value is not None]
     return statistics.median(known) if known else None
+
+
+def _peak_memory(results: Sequence[TrialResult]) -> float | None:
+    """The larger of the kernel's two peaks.
+
+    A control group is not charged for libraries that were in memory already, the main process is;
+    a control group counts all processes, the main process is one."""
+    group = _median(results, "memory_peak_bytes", resources=True)
+    main = _median(results, "rss_main_peak_bytes", resources=True)
+    return max((value for value in (group, main) if value is not None), default=None)
 
 
 def _quality(results: Sequence[TrialResult]) -> str:

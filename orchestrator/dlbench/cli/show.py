@@ -38,7 +38,7 @@ def print_results(
 ) -> None:
     """What people see at the end of a run, and with `show`."""
     from dlbench.cli.console import print_json, print_table, stdout
-    from dlbench.summary import answers, failures, rows
+    from dlbench.summary import COLUMNS, answers, failures, rows
 
     if as_json:
         print_json(
@@ -53,12 +53,7 @@ def print_results(
     console = stdout()
     for workload in dict.fromkeys(result.workload for result in results):
         group = [result for result in results if result.workload == workload]
-        print_table(
-            ["release", ">n", ">accuracy", ">training", ">step (5-95 %)", ">CPU", ">peak memory",
-             "outcome"],
-            rows(group),
-            title=f"\n{workload}",
-        )  # fmt: skip
+        print_table(COLUMNS, rows(group), title=f"\n{workload}")
         for sentence in answers(group):
             console.print(sentence)
     for line in failures(results):

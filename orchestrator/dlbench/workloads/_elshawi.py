@@ -62,7 +62,9 @@ def imdb_lstm(name: str, length: int, vocabulary: int, width: int, units: int) -
     return g.to_json()
 
 
-def classification(epochs: int, batch: int = 128) -> dict[str, Any]:
+def classification(
+    epochs: int, batch: int = 128, lr: float = 0.01, momentum: float = 0.5
+) -> dict[str, Any]:
     """The study's recipe for images: SGD with momentum, cross-entropy, accuracy."""
     head = {"output": "logits", "target": "label", "mask": None}
     return {
@@ -72,8 +74,8 @@ def classification(epochs: int, batch: int = 128) -> dict[str, Any]:
         "warmup": 10,
         "optimizer": {
             "name": "sgd",
-            "lr": 0.01,
-            "momentum": 0.5,
+            "lr": lr,
+            "momentum": momentum,
             "nesterov": False,
             "weight_decay": 0.0,
         },
