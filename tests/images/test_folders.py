@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,17 @@ from dlbench.environments.targets import Target
 ROOT = Path(__file__).parents[2]
 RELEASES = releases.load_releases(ROOT / "images")
 ADAPTERS = {path.stem for path in (ROOT / "bench" / "adapters").glob("*.py")}
+
+
+def variants_of(adapter: str) -> tuple[str, ...]:
+    """What the adapter says it can do, read and not run: its framework is not here."""
+    tree = ast.parse((ROOT / "bench" / "adapters" / f"{adapter}.py").read_text())
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "VARIANTS":
+            return tuple(ast.literal_eval(node.value))
+    raise AssertionError(f"the adapter {adapter} names no VARIANTS")
+
+
 LOCKED = [(release, device) for release in RELEASES for device in release.devices]
 
 
@@ -28,6 +40,7 @@ def test_the_folders_hold_nothing_but_releases_and_the_dockerfile() -> None:
 @pytest.mark.parametrize("release", RELEASES, ids=lambda release: release.name)
 def test_a_release_can_be_run(release: Release) -> None:
     assert release.adapter in ADAPTERS
+    assert set(release.variants) <= set(variants_of(release.adapter))
     assert "cpu" in release.devices
     assert set(release.verified) <= set(release.devices)
     assert ("gpu" in release.devices) == (release.cuda is not None)

@@ -81,8 +81,10 @@ def local(client: docker.DockerClient, python: str, packages: Sequence[str]) -> 
     wanted = labels.matching({labels.KIND: "base", labels.PYTHON: python})
     for image in client.images.list(filters=wanted):
         inside = image.labels.get(labels.PACKAGES, "").split()
-        if set(packages) == set(inside) and image.tags:
-            return Base(str(image.id), image.tags[0], python)
+        # Not by labels alone: what somebody commits on top of a base inherits its labels.
+        ours = [tag for tag in image.tags if tag.startswith(f"{_REPOSITORY}:")]
+        if set(packages) == set(inside) and ours:
+            return Base(str(image.id), ours[0], python)
     return None
 
 

@@ -135,8 +135,8 @@ def list_images(client: docker.DockerClient, releases: Iterable[Release]) -> lis
     """Everything of dlbench's on the daemon, release images first."""
     known = {release.name: release for release in releases}
     found = client.images.list(filters={"label": [labels.KIND]})
-    described = [_described(image, known) for image in found]
     order = ("release", "base", "stage")
+    described = [_described(image, known) for image in found if image.labels[labels.KIND] in order]
     return sorted(described, key=lambda image: (order.index(image.kind), image.name, image.stale))
 
 

@@ -39,6 +39,7 @@ def make_release(tmp_path: Path) -> MakeRelease:
         version: str = "1.2",
         python: tuple[str, ...] = (HOST_PYTHON,),
         extra: str = "",
+        after: str = "",
     ) -> Release:
         folder = tmp_path / "images" / framework / version
         folder.mkdir(parents=True, exist_ok=True)
@@ -54,6 +55,7 @@ def make_release(tmp_path: Path) -> MakeRelease:
             {extra}
             [cpu]
             requires = {list(requires) or ["tinyframe==1.2", "tinydep==0.5"]}
+            {after}
             """
         )
         release = releases.load(folder / "release.toml")

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import io
+import os
+import shutil
+import subprocess
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from dlbench.environments import base, images, labels, pruning, releases
+from dlbench.environments import base, images, interpreters, labels, pruning, releases
 from dlbench.environments.progress import Step
 from dlbench.environments.releases import Release
 from dlbench.errors import UserError
@@ -138,6 +143,63 @@ def test_a_base_that_nobody_has_is_an_error_with_the_ways_out(
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(UserError, match=r"x.invalid/y:1 can't be pulled.*docker load.*mmdebstrap"):
         base.resolve(docker_client, release)
+
+
+def test_cuda_libraries_are_taken_from_their_image(
+    docker_client: docker.DockerClient, make_release: MakeRelease, tmp_path: Path
+) -> None:
+    """With a stand-in for NVIDIA's image: a base that has one shared library where CUDA's lie."""
+    gpu = '[gpu]\ncuda = "9.0"\nbase = "dlbench-test/cuda:9.0"\n'
+    release = make_release(python=PYTHONS, after=gpu)
+    shutil.copy(release.lock("cpu"), release.folder / "gpu.lock")
+    with pytest.raises(UserError, match=r"CUDA's libraries from dlbench-test/cuda:9.0"):
+        images.build(docker_client, release, "gpu")
+
+    stand_in = _stand_in_for_cuda(docker_client, base.resolve(docker_client, release), tmp_path)
+    try:
+        built = images.build(docker_client, release, "gpu")
+        code = "import ctypes; print(ctypes.CDLL('libcudart.so.9.0').answer())"
+        assert run(docker_client, built, code) == "42"
+        assert images.find_image(docker_client, release, "cpu") is None
+    finally:
+        docker_client.images.remove(stand_in, force=True)
+
+
+def _stand_in_for_cuda(client: docker.DockerClient, ground: base.Base, scratch: Path) -> str:
+    library, source = scratch / "libcudart.so.9.0", scratch / "cuda.c"
+    source.write_text("int answer(void) { return 42; }\n")
+    soname = f"-Wl,-soname,{library.name}"
+    subprocess.run(["gcc", "-shared", "-fPIC", soname, "-o", library, source], check=True)
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        tar.add(library, f"usr/local/cuda/lib64/{library.name}")
+    container = client.containers.create(ground.id, ["true"], network_mode="none")
+    try:
+        container.put_archive("/", packed.getvalue())
+        container.commit("dlbench-test/cuda", "9.0", changes=f"LABEL {labels.KIND}=test")
+    finally:
+        container.remove(force=True)
+    return "dlbench-test/cuda:9.0"
+
+
+def test_a_base_is_made_once_and_its_python_works(docker_client: docker.DockerClient) -> None:
+    if shutil.which("mmdebstrap") is None:
+        message = "mmdebstrap is not installed"
+        if "docker" in os.environ.get("DLBENCH_TEST_REQUIRE", ""):
+            pytest.fail(message)
+        pytest.skip(message)
+    interpreter = interpreters.find(PYTHONS)
+    made = base.make(docker_client, interpreter)
+    steps: list[Step] = []
+    assert base.make(docker_client, interpreter, (), steps.append) == made
+    assert steps == []
+    assert base.local(docker_client, interpreter.python, ()) == made
+    code = "import ssl, sqlite3, sys, os; print(sys.prefix, os.listdir(sys.path[-1]))"
+    answer = docker_client.containers.run(
+        made.id, [f"python{interpreter.python}", "-c", code], network_mode="none", remove=True
+    )
+    prefix, _, packages = bytes(answer).decode().strip().partition(" ")
+    assert (prefix, packages) == ("/usr/local", "[]")
 
 
 def _with_broken_sdist(make_release: MakeRelease, shop: Path) -> Release:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from dlbench.environments import interpreters, locking, locks, releases, venvs, wheels
+from dlbench.environments import interpreters, locking, locks, pruning, releases, venvs, wheels
 from dlbench.environments.progress import Step
 from dlbench.environments.targets import Target
 from dlbench.errors import UserError
@@ -164,6 +164,19 @@ def test_a_lock_that_is_made_anew_makes_another_environment(
     second = venvs.prepare(release, "cpu")
     assert first.python != second.python
     assert told(second.python, "import tinydep; print(tinydep.VERSION)") == "0.6"
+
+
+@pytest.mark.usefixtures("shop")
+def test_pruning_removes_environments_of_old_locks_alone(make_release: MakeRelease) -> None:
+    old = venvs.prepare(make_release(), "cpu")
+    release = make_release("tinyframe==1.2")
+    new = venvs.prepare(release, "cpu")
+    pruned = pruning.prune_environments([release])
+    assert pruned.removed == (old.python.parents[1].name,)
+    assert pruned.bytes >= old.bytes
+    assert not old.python.exists()
+    assert venvs.ready(release, "cpu") is not None
+    assert new.python.exists()
 
 
 @pytest.mark.parametrize("python", ["3.6", HOST_PYTHON])
