@@ -1,0 +1,159 @@
+"""The columns of every table, typed and explained: what a reader of an export has to know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+TIMESTAMP = pl.Datetime("us", "UTC")
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table."""
+
+    name: str
+    dtype: Any
+    meaning: str
+
+
+def schema(columns: Iterable[Column]) -> dict[str, Any]:
+    return {column.name: column.dtype for column in columns}
+
+
+TRIALS = (
+    Column("id", pl.String, "the trial; unique in the table"),
+    Column("campaign", pl.String, "the campaign it was run in"),
+    Column("release", pl.String, "framework@version"),
+    Column("framework", pl.String, "the family"),
+    Column("version", pl.String, "the version of it"),
+    Column("workload", pl.String, "data set, model and recipe"),
+    Column("device", pl.String, "cpu or gpu"),
+    Column("engine", pl.String, "what ran it: docker or process"),
+    Column("setting", pl.String, "matched or native"),
+    Column("variant", pl.String, "the way of training, such as eager"),
+    Column("seed", pl.Int64, "what pairs trials of different releases"),
+    Column("repeat", pl.Int64, "which repeat, from 0"),
+    Column("round", pl.Int64, "which interleaved round, from 0"),
+    Column("index", pl.Int64, "its place in the campaign's order, from 0"),
+    Column("outcome", pl.String, "ok, or how it failed"),
+    Column("reason", pl.String, "why it failed"),
+    Column("certified", pl.Boolean, "its model was proven equal to the reference; null: unchecked"),
+    Column("certificate", pl.String, "the proof's key"),
+    Column("machine", pl.String, "digest of the machine's fingerprint"),
+    Column("started", TIMESTAMP, "when it was launched"),
+    Column("wall_s", pl.Float64, "from launch to end"),
+    Column("budget_epochs", pl.Int64, "epochs asked for"),
+    Column("budget_steps", pl.Int64, "steps asked for; null: whole epochs"),
+    Column("batch", pl.Int64, "rows a step"),
+    Column("data", pl.String, "the data's digest"),
+    Column("data_source", pl.String, "real or synthetic"),
+    Column("threads", pl.Int64, "threads asked for; null: the framework's default"),
+    Column("threads_used", pl.Int64, "threads the framework says it uses"),
+    Column("cpus", pl.Float64, "limit of cores; null: none"),
+    Column("memory_limit_bytes", pl.Int64, "limit of memory; null: none"),
+    Column("parameters", pl.Int64, "trained numbers of the model"),
+    Column("weights_sha256", pl.String, "digest of the initial weights"),
+    Column("lock", pl.String, "digest of the environment's lock"),
+)
+"""What every trial has. Metrics and resources follow."""
+
+METRICS = (
+    Column("accuracy", pl.Float64, "share of right answers on the test split, 0 to 1"),
+    Column("mae", pl.Float64, "mean absolute error on the test split"),
+    Column("mse", pl.Float64, "mean squared error on the test split"),
+    Column("loss", pl.Float64, "mean training loss of the last epoch"),
+    Column("train_s", pl.Float64, "training: first step, warm-up and steady steps"),
+    Column("steady_s", pl.Float64, "training without first step and warm-up"),
+    Column("import_s", pl.Float64, "phase import"),
+    Column("load_s", pl.Float64, "phase load"),
+    Column("build_s", pl.Float64, "phase build"),
+    Column("first_step_s", pl.Float64, "phase first-step: compilation"),
+    Column("warm_up_s", pl.Float64, "phase warm-up"),
+    Column("evaluate_s", pl.Float64, "phase evaluate"),
+    Column("save_s", pl.Float64, "phase save"),
+    Column("step_ms_median", pl.Float64, "median of the steady steps"),
+    Column("step_ms_mean", pl.Float64, "mean of the steady steps"),
+    Column("step_ms_p05", pl.Float64, "5 % of the steady steps are quicker"),
+    Column("step_ms_p95", pl.Float64, "95 % of the steady steps are quicker"),
+    Column("step_ms_sd", pl.Float64, "standard deviation of the steady steps"),
+    Column("throughput", pl.Float64, "rows a second at the median step"),
+    Column("epochs", pl.Float64, "epochs done"),
+    Column("steps", pl.Float64, "steps done"),
+    Column("samples", pl.Float64, "rows trained on"),
+)
+"""Always there, null where a trial has none; other metrics of a workload follow, as Float64."""
+
+RESOURCES = (
+    Column("cpu_percent_mean", pl.Float64, "during training, averaged over the allotted cores"),
+    Column("cpu_percent_of_one_core", pl.Float64, "during training; may exceed 100"),
+    Column("cpu_seconds", pl.Float64, "of the whole trial, by the kernel"),
+    Column("memory_peak_bytes", pl.Float64, "of the whole trial, by the kernel"),
+    Column("memory_mean_bytes", pl.Float64, "during training"),
+    Column("anon_peak_bytes", pl.Float64, "peak without file cache"),
+    Column("rss_main_mean_bytes", pl.Float64, "main process, during training"),
+    Column("rss_main_peak_bytes", pl.Float64, "main process"),
+    Column("system_cpu_percent_mean", pl.Float64, "the whole machine, during training"),
+    Column("gpu_util_percent_mean", pl.Float64, "during training, averaged over the GPUs"),
+    Column("gpu_memory_peak_bytes", pl.Float64, "of all GPUs together"),
+    Column("gpu_power_w_mean", pl.Float64, "during training, of all GPUs together"),
+    Column("gpu_energy_j", pl.Float64, "of the whole trial and all GPUs"),
+    Column("monitor_cpu_seconds", pl.Float64, "what measuring cost"),
+    Column("resource_source", pl.String, "where the readings come from"),
+    Column("resource_samples", pl.Int64, "how many readings"),
+)
+
+CURVES = (
+    Column("id", pl.String, "the trial"),
+    Column("epoch", pl.Int64, "from 1"),
+    Column("train_s", pl.Float64, "training time so far, without evaluation"),
+    Column("loss", pl.Float64, "mean training loss of the epoch"),
+    Column("accuracy", pl.Float64, "on the test split after the epoch"),
+    Column("mae", pl.Float64, "on the test split after the epoch"),
+    Column("mse", pl.Float64, "on the test split after the epoch"),
+)
+"""Other metrics of a workload follow, as Float64."""
+
+IDENTITY = pl.String
+
+STEPS = (
+    Column("id", IDENTITY, "the trial"),
+    Column("epoch", pl.Int32, "from 1"),
+    Column("step", pl.Int32, "within the trial, from 1"),
+    Column("ms", pl.Float64, "how long it took"),
+    Column("steady", pl.Boolean, "false for the first step and the warm-up"),
+)
+
+SAMPLES = (
+    Column("id", IDENTITY, "the trial"),
+    Column("t", pl.Float64, "seconds since launch"),
+    Column("cpu_s", pl.Float64, "CPU time so far, all processes"),
+    Column("cpu_percent", pl.Float64, "since the sample before, averaged over the allotted cores"),
+    Column("memory_bytes", pl.Int64, "all processes"),
+    Column("rss_bytes", pl.Int64, "main process"),
+    Column("anon_bytes", pl.Int64, "without file cache"),
+    Column("system_cpu_percent", pl.Float64, "the whole machine"),
+    Column("gpu_util_percent", pl.Float64, "averaged over the GPUs"),
+    Column("gpu_memory_bytes", pl.Int64, "the trial's own where told apart, of all GPUs together"),
+    Column("gpu_power_w", pl.Float64, "of all GPUs together"),
+    Column("gpu_energy_j", pl.Float64, "so far, of all GPUs together"),
+)
+
+PHASES = (
+    Column("id", IDENTITY, "the trial"),
+    Column("phase", pl.String, "import, load, build, first-step, warm-up, train, evaluate, save"),
+    Column("start", pl.Float64, "seconds since launch"),
+    Column("end", pl.Float64, "seconds since launch"),
+)
+"""A phase comes again for every stretch of it: one `train` an epoch."""
+
+TABLES: dict[str, tuple[Column, ...]] = {
+    "trials": (*TRIALS, *METRICS, *RESOURCES),
+    "curves": CURVES,
+    "samples": SAMPLES,
+    "steps": STEPS,
+    "phases": PHASES,
+}

@@ -1,0 +1,74 @@
+"""The campaigns behind a set of results: which trials have ended, and where their files are.
+
+A campaign may come from somebody else, so nothing that is read from it is used as a path before it
+has been checked.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dlbench.campaign import Campaign
+from dlbench.errors import UserError
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One trial of a plan."""
+
+    id: str
+    campaign: str
+    """The id of the campaign that it was run in: a merged folder holds several."""
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Source:
+    """One campaign's folder, opened."""
+
+    folder: Path
+    about: dict[str, Any]
+    planned: tuple[Planned, ...]
+
+    @property
+    def id(self) -> str:
+        return str(self.about.get("id", ""))
+
+
+def open_source(folder: Path) -> Source:
+    """Read what a campaign is and what it planned; of its trials, nothing yet."""
+    campaign = Campaign.open(folder)
+    about = campaign.about()
+    path = folder / "plan.jsonl"
+    own = str(about.get("id", ""))
+    planned = []
+    try:
+        for line in path.read_text(encoding="utf-8").splitlines():
+            content = json.loads(line)
+            name = content["id"]
+            if not isinstance(name, str) or not _ID.fullmatch(name):
+                raise ValueError(f"{name!r} is no trial's id")
+            planned.append(
+                Planned(name, str(content.get("campaign", own)), folder / "trials" / name)
+            )
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise UserError(f"{path} is damaged ({error}).", "Restore it from a copy.") from error
+    return Source(folder, about, tuple(planned))
+
+
+def machines(sources: Sequence[Source]) -> dict[str, dict[str, Any]]:
+    """The fingerprint of every machine, by its digest."""
+    found: dict[str, dict[str, Any]] = {}
+    for source in sources:
+        every = source.about.get("machines") or [source.about.get("machine")]
+        for machine in every:
+            if isinstance(machine, dict):
+                found.setdefault(str(machine.get("digest", "")), machine)
+    return found

@@ -1,0 +1,176 @@
+"""`trial.json` files to the tables of trials and of curves, in one pass."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from dlbench.analysis.columns import CURVES, METRICS, RESOURCES, TIMESTAMP, TRIALS, schema
+from dlbench.analysis.sources import Planned, Source
+from dlbench.errors import UserError
+
+_PLAIN = (
+    "release", "workload", "device", "engine", "setting", "variant", "seed", "repeat", "round",
+    "index", "outcome", "reason", "certified", "certificate", "machine", "started", "wall_s",
+    "lock",
+)  # fmt: skip
+_SCALE = {
+    "budget_epochs": "epochs",
+    "budget_steps": "steps",
+    "batch": "batch",
+    "data": "data",
+    "data_source": "source",
+    "threads": "threads",
+    "cpus": "cpus",
+    "memory_limit_bytes": "memory_bytes",
+}
+_RESOURCE = {"resource_source": "source", "resource_samples": "samples"}
+_TAKEN = frozenset(column.name for column in (*TRIALS, *RESOURCES))
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What the `trial.json` files hold."""
+
+    trials: pl.DataFrame
+    curves: pl.DataFrame
+    folders: dict[str, Path]
+    """Where each trial's files are, by its id in the tables."""
+
+
+def read_trials(sources: Sequence[Source]) -> Tables:
+    """All trials that have ended, campaign by campaign in order of execution."""
+    rows: list[dict[str, Any]] = []
+    points: list[dict[str, Any]] = []
+    folders: dict[str, Path] = {}
+    for planned, name, content in _distinct(_read(sources)):
+        rows.append(_row(name, planned.campaign, content))
+        folders[name] = planned.folder
+        for point in _list(content.get("curve")):
+            if isinstance(point, dict):
+                points.append({**_renamed(point, {"id"}), "id": name})
+    fixed = schema((*TRIALS, *METRICS, *RESOURCES))
+    trials = _frame(rows, {**fixed, "started": pl.String})
+    trials = trials.with_columns(
+        pl.col("started").str.to_datetime(time_unit="us", time_zone="UTC", strict=False)
+        if len(rows)
+        else pl.col("started").cast(TIMESTAMP)
+    )
+    return Tables(trials, _frame(points, schema(CURVES)), folders)
+
+
+def _read(sources: Sequence[Source]) -> Iterator[tuple[Planned, bytes]]:
+    """The files of the trials that have ended."""
+
+    def content(planned: Planned) -> bytes | None:
+        try:
+            return (planned.folder / "trial.json").read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise _damaged(planned, error) from error
+
+    everything = [planned for source in sources for planned in source.planned]
+    # Reading waits on the disk, which threads can do together.
+    with ThreadPoolExecutor(4) as pool:
+        for planned, found in zip(everything, pool.map(content, everything), strict=True):
+            if found is not None:
+                yield planned, found
+
+
+def _distinct(
+    files: Iterable[tuple[Planned, bytes]],
+) -> Iterator[tuple[Planned, str, dict[str, Any]]]:
+    """Each trial once, under a name of its own.
+
+    A trial's id says what was run, not where or when: campaigns of two machines share their ids. A
+    copy of the same trial is left out; another run of it gets the machine's or a running number.
+    """
+    seen: dict[str, list[bytes]] = {}
+    for planned, file in files:
+        try:
+            content = json.loads(file)
+        except (ValueError, RecursionError) as error:
+            raise _damaged(planned, error) from error
+        if not isinstance(content, dict) or content.get("v") != 1:
+            raise _damaged(planned, "not a trial of version 1")
+        alike = seen.setdefault(planned.id, [])
+        digest = hashlib.blake2b(file, digest_size=16).digest()
+        if digest in alike:
+            continue
+        alike.append(digest)
+        name = planned.id if len(alike) == 1 else f"{planned.id}-{len(alike)}"
+        yield planned, name, content
+
+
+def _damaged(planned: Planned, why: object) -> UserError:
+    return UserError(
+        f"{planned.folder / 'trial.json'} is damaged ({why}).", "Restore it from a copy."
+    )
+
+
+def _row(name: str, campaign: str, content: dict[str, Any]) -> dict[str, Any]:
+    framework, _, version = str(content.get("release", "")).partition("@")
+    scale, resources = _dict(content.get("scale")), _dict(content.get("resources"))
+    model, stack = _dict(content.get("model")), _dict(content.get("stack"))
+    row = _renamed(_dict(content.get("metrics")), _TAKEN)
+    row |= {key: value for key, value in resources.items() if key not in ("per_phase", "samples")}
+    row |= {own: resources.get(theirs) for own, theirs in _RESOURCE.items()}
+    row |= {key: content.get(key) for key in _PLAIN}
+    row |= {own: scale.get(theirs) for own, theirs in _SCALE.items()}
+    row |= {
+        "id": name,
+        "campaign": campaign,
+        "framework": framework,
+        "version": version,
+        "threads_used": stack.get("threads"),
+        "parameters": model.get("parameters"),
+        "weights_sha256": model.get("weights_sha256"),
+    }
+    row.pop("source", None)
+    return row
+
+
+def _renamed(metrics: dict[str, Any], taken: Iterable[str]) -> dict[str, Any]:
+    """Metrics are named by workloads: one that is called like a column of ours gives way."""
+    return {f"metric_{key}" if key in taken else key: value for key, value in metrics.items()}
+
+
+def _frame(rows: list[dict[str, Any]], fixed: dict[str, Any]) -> pl.DataFrame:
+    """The fixed columns first and always; others as they come, as numbers."""
+    others = dict.fromkeys(key for row in rows for key in row if key not in fixed)
+    types = {**fixed, **dict.fromkeys(others, pl.Float64)}
+    data = {
+        key: pl.Series(key, [_fitting(row.get(key), kind) for row in rows], dtype=kind)
+        for key, kind in types.items()
+    }
+    return pl.DataFrame(data)
+
+
+def _fitting(value: Any, kind: Any) -> Any:
+    """The value, or null where it is of another type than it ought to be."""
+    if value is None:
+        return None
+    if kind == pl.Float64:
+        return float(value) if isinstance(value, int | float) else None
+    if kind == pl.Boolean:
+        return value if isinstance(value, bool) else None
+    if kind == pl.Int64:
+        whole = isinstance(value, int | float) and value == value and abs(value) < 2**63
+        return int(value) if whole else None
+    return value if isinstance(value, str) else None
+
+
+def _dict(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
