@@ -83,9 +83,7 @@ def maxpool(node, inputs, p, context):
     x = _pad(inputs[0], node["padding"], -np.inf)
     windows = _windows(x, node["size"], node["stride"])
     flat = windows.reshape(windows.shape[:3] + (-1, x.shape[-1]))
-    chosen = flat.argmax(axis=3)
-    y = np.take_along_axis(flat, chosen[:, :, :, None], axis=3)[:, :, :, 0]
-    return y, (chosen, x.shape)
+    return flat.max(axis=3), (flat.argmax(axis=3), x.shape)
 
 
 def maxpool_backward(node, cache, dy):
