@@ -19,7 +19,7 @@ from bench.trial import options_of
 
 TOLERANCE = {"forward": 1e-5, "loss": 1e-5, "gradient": 1e-4, "step": 1e-4, "steps": 1e-3}
 STEPS = 20
-_ROWS = 32
+_ROWS = 16
 # Small steps, so that twenty of them stay on one side of the kinks of relu and max-pooling, where
 # two roundings part for good; large coefficients, so that a wrong formula shows at once.
 _OPTIMIZERS = (

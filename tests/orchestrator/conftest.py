@@ -1,0 +1,140 @@
+"""A release that misbehaves on demand: its variants say how."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from dlbench import jobs, paths
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+_ADAPTER = '''
+"""NumPy's adapter, spoilt: the variant says what goes wrong in the second training step."""
+import ctypes, json, os, signal, subprocess, sys, time
+import numpy as np
+from bench.adapters import numpy as plain
+from bench.formats import Unsupported
+
+VARIANTS = ("good",)
+OUT = sys.argv[3]
+
+def set_up(options):
+    if options.variant == "unsupported":
+        raise Unsupported("it has no such thing as a second step")
+
+def describe():
+    return plain.describe()
+
+def build(graph, recipe, options):
+    model = Spoilt(graph, recipe, options.seed, np.float32)
+    model.variant = options.variant
+    return model
+
+def raw(data):
+    with open(os.path.join(OUT, "events.jsonl"), "ab") as file:
+        file.write(data)
+
+class Spoilt(plain.Reference):
+    count = 0
+
+    def train_step(self, batch):
+        self.count += 1
+        if self.count == 2:
+            getattr(self, self.variant.replace("-", "_"))()
+        if self.variant == "nan" and self.count >= 2:
+            return float("nan")
+        if self.variant == "slow":
+            time.sleep(0.2)
+        return super().train_step(batch)
+
+    def good(self): pass
+    def slow(self): pass
+    def nan(self): pass
+    def segfault(self): ctypes.string_at(0)
+    def raises(self): raise RuntimeError("on purpose")
+    def exits(self): os._exit(7)
+    def leaves(self): os._exit(0)
+    def garbage(self): raw(b"\\xff\\xfe not an event\\n"); time.sleep(30)
+    def long_line(self): raw(b"x" * 100_000_000 + b"\\n"); time.sleep(30)
+    def wrong_version(self): raw(b'{"v": 99, "t": 1.0, "event": "end"}\\n'); time.sleep(30)
+    def fills(self):
+        with open(os.path.join(OUT, "big"), "wb") as file:
+            for _ in range(256):
+                file.write(os.urandom(1 << 20)); file.flush()
+        time.sleep(30)
+    def memory(self):
+        self.hoard = np.ones(2_000_000_000, np.uint8)
+    def child(self):
+        word = "stray-" + self.mark()
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)", word])
+        time.sleep(300)
+    def mark(self):
+        with open(sys.argv[1]) as file:
+            return json.load(file)["id"]
+'''
+
+VARIANTS = (
+    "good", "slow", "nan", "segfault", "raises", "exits", "leaves", "garbage", "long-line",
+    "wrong-version", "fills", "memory", "child", "unsupported",
+)  # fmt: skip
+
+
+def make_bundle(folder: Path) -> Path:
+    """bench/ and images/ of this checkout, with the releases `spoilt`, `broken` and `unbuilt`."""
+    shutil.copytree(CHECKOUT / "bench", folder / "bench", ignore=shutil.ignore_patterns("__pyc*"))
+    (folder / "bench/adapters/spoilt.py").write_text(_ADAPTER)
+    (folder / "bench/adapters/broken.py").write_text("import a_module_that_is_not_there\n")
+    images = folder / "images"
+    shutil.copytree(CHECKOUT / "images/numpy", images / "numpy")
+    shutil.copy(CHECKOUT / "images/Dockerfile", images / "Dockerfile")
+    original = next((CHECKOUT / "images/numpy").iterdir())
+    for framework, adapter in (("spoilt", "spoilt"), ("broken", "broken"), ("unbuilt", "numpy")):
+        release = images / framework / original.name
+        shutil.copytree(original, release)
+        text = (release / "release.toml").read_text()
+        text = text.replace('framework = "numpy"', f'framework = "{framework}"')
+        text = text.replace('adapter = "numpy"', f'adapter = "{adapter}"')
+        if framework == "spoilt":
+            quoted = ", ".join(f'"{variant}"' for variant in VARIANTS)
+            text = text.replace('variants = ["numpy"]', f"variants = [{quoted}]")
+        (release / "release.toml").write_text(text)
+    lock = images / "unbuilt" / original.name / "cpu.lock"
+    lock.write_text(re.sub(r"sha256:\w{4}", "sha256:0000", lock.read_text()))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def bundle_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_bundle(tmp_path_factory.mktemp("bundle"))
+
+
+@pytest.fixture
+def bundle(bundle_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """This process sees the releases of the bundle instead of the ordinary ones."""
+    monkeypatch.setattr(paths, "bundled", lambda name: bundle_folder / name)
+    jobs.bench_digest.cache_clear()
+    yield bundle_folder
+    jobs.bench_digest.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def orchestrator(bundle_folder: Path):
+    """A `dlbench` command line of its own process, that sees the bundle."""
+
+    def command(*arguments: str) -> list[str]:
+        import sys
+
+        start = (
+            "import sys, pathlib; from dlbench import paths;"
+            f"paths.bundled = lambda name: pathlib.Path({str(bundle_folder)!r}) / name;"
+            "from dlbench.cli import main; sys.exit(main())"
+        )
+        return [sys.executable, "-c", start, *arguments]
+
+    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT / "orchestrator")}
+    return command, environment
