@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+
 from dlbench.engines.connect import NoDaemon, connect
 
 if TYPE_CHECKING:

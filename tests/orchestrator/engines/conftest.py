@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
 from dlbench.engines.base import Limits, Request, Running
 from dlbench.engines.docker import DockerEngine
 from dlbench.engines.process import ProcessEngine

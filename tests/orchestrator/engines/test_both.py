@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from dlbench.engines import boundedlog
 from dlbench.engines.base import Exit, Limits, Request
 from dlbench.engines.connect import connect

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
 from dlbench.engines.connect import Endpoint, NoDaemon, available, connect, endpoints
 from dlbench.errors import UserError
 

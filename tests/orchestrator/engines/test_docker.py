@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
 from dlbench.engines import cgroups, refusals
 from dlbench.engines.base import Limits, Request
 from dlbench.engines.docker import DockerEngine

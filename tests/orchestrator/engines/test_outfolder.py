@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from dlbench.engines.boundedlog import BoundedLog
 from dlbench.engines.outfolder import ENDLESS, open_regular, size
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from dlbench.engines.base import Limits, Request
 from dlbench.engines.process import ProcessEngine
 from dlbench.errors import UserError

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from docker.errors import APIError
+
 from dlbench.engines.refusals import GpuRefused, ImageMissing, explain
 from dlbench.errors import UserError
-from docker.errors import APIError
 
 
 @pytest.mark.parametrize(

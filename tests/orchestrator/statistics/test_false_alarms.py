@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+
 from dlbench.statistics import SCORE, TIME, Kind, Measurements, Outcome, compare
 from dlbench.statistics.intervals import Floats
 from dlbench.statistics.measurements import Pairing

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from dlbench.statistics import SCORE, Measurements, compare
 from dlbench.statistics.power import (
     Spread,

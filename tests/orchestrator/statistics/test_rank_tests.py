@@ -6,6 +6,8 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from scipy import stats
+
 from dlbench.statistics.rank_tests import (
     rank_sum,
     rank_sum_interval,
@@ -21,7 +23,6 @@ from dlbench.statistics.ranks import (
     midranks,
     walsh_order,
 )
-from scipy import stats
 
 # ?wilcox.test in R: Hollander & Wolfe (1973), Hamilton's depression scale, first and second visit.
 FIRST = np.array([1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30])

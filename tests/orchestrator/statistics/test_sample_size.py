@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from dlbench.statistics.sample_size import (
     SampleSize,
     holm,

@@ -6,9 +6,10 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
+from scipy import stats
+
 from dlbench.statistics import SCORE, TIME
 from dlbench.statistics.workloads import critical_difference, friedman, studentised_range
-from scipy import stats
 
 # ?friedman.test in R: Hollander & Wolfe (1973), three ways to round first base, 22 players.
 ROUNDING_TIMES = """
