@@ -1,0 +1,56 @@
+"""`--plan-power`: how many repeats a wanted difference needs, from the spread of a campaign."""
+
+from __future__ import annotations
+
+from dlbench.analysis.comparison import Family
+from dlbench.errors import UserError
+from dlbench.statistics import Kind, Plan, Spread, repeats_needed, spread_of_pairs, spread_of_runs
+
+
+def plan_power(family: Family, wanted: float, *, power: float = 0.8) -> Plan | None:
+    """For the noisiest pair of the family; None where no group has two runs."""
+    comparison = family.comparison
+    kind = comparison.kind
+    if (kind.scale == "ratio" and (wanted <= 0 or wanted == 1)) or wanted == 0:
+        raise UserError(
+            f"{wanted:g} is no difference to look for.",
+            "Give a factor such as 1.05, or a difference such as 0.01 for accuracies.",
+        )
+    tested = comparison.tested
+    if not tested:
+        return None
+    paired = all(v.effect is not None and v.effect.paired for v in tested)
+    values = {
+        group.name: dict(
+            zip(group.measurements.keys or (), group.measurements.values, strict=False)
+        )
+        for group in family.stratum.groups
+    }
+    spreads = []
+    for verdict in tested:
+        found = _spread(values[verdict.first], values[verdict.second], kind, paired)
+        spreads += [found] if found else []
+    if not spreads:
+        return None
+    worst = max(spreads, key=lambda spread: spread.sd)
+    return repeats_needed(
+        worst,
+        wanted,
+        kind,
+        alpha=comparison.alpha,
+        comparisons=len(tested),
+        power=power,
+        paired=paired,
+    )
+
+
+def _spread(
+    first: dict[object, float], second: dict[object, float], kind: Kind, paired: bool
+) -> Spread | None:
+    try:
+        if not paired:
+            return spread_of_runs([list(first.values()), list(second.values())], kind)
+        common = [key for key in first if key in second]
+        return spread_of_pairs([first[k] for k in common], [second[k] for k in common], kind)
+    except ValueError:  # a single run
+        return None

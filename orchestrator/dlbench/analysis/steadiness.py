@@ -1,0 +1,160 @@
+"""What weakens a comparison: unsteady steps, outliers, a noisy machine, unequal conditions, order.
+
+Each finding is tied to the group whose number it affects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from dlbench.analysis.groups import Group, Stratum
+from dlbench.analysis.metrics import Metric
+from dlbench.statistics import (
+    Concern,
+    Finding,
+    OrderEffect,
+    Steps,
+    noisy_machine,
+    order_effect,
+    steps_of_trial,
+    trial_outliers,
+    unequal,
+)
+
+_LOAD = 10.0
+"""Percent of the machine that other programs may take more of beside one group than another."""
+
+
+@dataclass(frozen=True)
+class StepTimes:
+    """The steady step times of every trial, without a copy of any."""
+
+    ms: npt.NDArray[np.float64]
+    places: dict[str, tuple[int, int]]
+
+    def of(self, trial: str) -> npt.NDArray[np.float64]:
+        start, end = self.places.get(trial, (0, 0))
+        return self.ms[start:end]
+
+
+def steady_steps(steps: pl.DataFrame) -> StepTimes:
+    """`steps` as `Results.steps()` gives them: a trial's stand together, in order."""
+    steady = steps.filter("steady")
+    runs = steady.select(pl.col("id").rle()).unnest("id")
+    ends = np.cumsum(runs["len"].to_numpy().astype(np.int64)).tolist()
+    starts = [0, *ends[:-1]]
+    names = runs["value"].to_list()
+    places = dict(zip(names, zip(starts, ends, strict=True), strict=True))
+    return StepTimes(steady["ms"].to_numpy(), places)
+
+
+@dataclass(frozen=True)
+class Steadiness:
+    """All that weakens the numbers of one stratum."""
+
+    groups: dict[str, tuple[Finding, ...]] = field(default_factory=dict)
+    """By the group's name."""
+    between: tuple[Finding, ...] = ()
+    """What concerns the comparison of groups."""
+    order: OrderEffect | None = None
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        own = [f"{name}: {f.sentence}" for name, found in self.groups.items() for f in found]
+        return (*own, *(finding.sentence for finding in self.between))
+
+
+def steadiness(stratum: Stratum, metric: Metric, steps: StepTimes | None) -> Steadiness:
+    """`steps` is None where the metric has nothing to do with steps."""
+    found = {}
+    for group in stratum.groups:
+        own = [*_of_steps(group, steps)] if steps is not None else []
+        values = group.measurements.values
+        if values:
+            seeds = [f"seed {row['seed']}" for row in group.trials]
+            outlying = trial_outliers(values, seeds)
+            own += [outlying] if outlying else []
+        if own:
+            found[group.name] = tuple(own)
+    order = _order(stratum.groups, metric)
+    between = [*_unequal(stratum.groups), *(order.findings if order else ())]
+    return Steadiness(found, tuple(between), order)
+
+
+def _of_steps(group: Group, steps: StepTimes) -> list[Finding]:
+    """Findings on single trials, one sentence a concern, and on all of them together."""
+    by_concern: dict[Concern, list[tuple[Finding, str]]] = {}
+    short = []
+    trials = 0
+    for row in group.trials:
+        times = steps.of(str(row["id"]))
+        if not len(times):
+            continue
+        trials += 1
+        middle = float(np.median(times))
+        short.append(Steps(middle, float(np.median(np.abs(times - middle))), len(times)))
+        for finding in steps_of_trial(times):
+            by_concern.setdefault(finding.concern, []).append((finding, f"seed {row['seed']}"))
+    found = []
+    for concern, each in by_concern.items():
+        worst, where = max(each, key=lambda one: abs(one[0].size))
+        said = f"{concern.value} in {len(each)} of {trials} trials; at worst ({where}): "
+        found.append(Finding(concern, f"{said}{worst.sentence}", worst.size, worst.p))
+    return [*found, *noisy_machine(short)]
+
+
+def _order(groups: Sequence[Group], metric: Metric) -> OrderEffect | None:
+    """Whether the time of a trial's turn shows in its value."""
+    rows = [
+        (value, group.name, row)
+        for group in groups
+        if group.measurements.certified and group.measurements.complete
+        for value, row in zip(group.measurements.values, group.trials, strict=False)
+        if row["round"] is not None and row["index"] is not None
+    ]
+    # Rounds of several campaigns follow one another.
+    turns = sorted({(str(row["campaign"]), row["round"]) for _, _, row in rows})
+    if len(turns) < 2 or len({name for _, name, _ in rows}) < 2:
+        return None
+    turn = {key: place for place, key in enumerate(turns)}
+    first: dict[tuple[str, int], int] = {}
+    for _, _, row in rows:
+        key = (str(row["campaign"]), row["round"])
+        first[key] = min(first.get(key, row["index"]), row["index"])
+    keys = [(str(row["campaign"]), row["round"]) for _, _, row in rows]
+    return order_effect(
+        [value for value, _, _ in rows],
+        [name for _, name, _ in rows],
+        [turn[key] for key in keys],
+        [row["index"] - first[key] for key, (_, _, row) in zip(keys, rows, strict=True)],
+        metric.kind,
+    )
+
+
+def _unequal(groups: Sequence[Group]) -> list[Finding]:
+    """Threads that differ though none were asked for; other programs beside one group only."""
+    found = []
+    threads = {
+        group.name: [row["threads_used"] for row in group.trials if row["threads_used"] is not None]
+        for group in groups
+    }
+    found.append(unequal("the number of threads", threads))
+    others = {
+        group.name: [
+            max(0.0, row["system_cpu_percent_mean"] - row["cpu_percent_mean"])
+            for row in group.trials
+            if row["cpus"] is None
+            and row["system_cpu_percent_mean"] is not None
+            and row["cpu_percent_mean"] is not None
+        ]
+        for group in groups
+    }
+    middles = [float(np.median(seen)) for seen in others.values() if seen]
+    if middles and max(middles) - min(middles) > _LOAD:
+        found.append(unequal("other programs' share of the machine (%)", others))
+    return [finding for finding in found if finding is not None]
