@@ -7,7 +7,7 @@ import sys
 import typer
 from typer.exceptions import TyperException
 
-from dlbench.cli import data, doctor, images, listing, run, show, verify
+from dlbench.cli import data, doctor, images, listing, report, run, show, verify
 from dlbench.errors import UserError
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app = typer.Typer(
 run.register(app)
 verify.register(app)
 show.register(app)
+report.register(app)
 app.add_typer(listing.app, name="list")
 app.add_typer(images.app, name="images")
 app.add_typer(data.app, name="data")

@@ -1,0 +1,69 @@
+"""`dlbench report DIR`: a campaign as one HTML file, as Markdown or as LaTeX."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dlbench.cli.console import Json
+
+_SUFFIXES = {"html": ".html", "markdown": ".md", "latex": ".tex"}
+
+
+def register(app: typer.Typer) -> None:
+    @app.command("report")
+    def report(
+        folder: Annotated[Path, typer.Argument(metavar="DIR", help="The campaign's folder.")],
+        format: Annotated[
+            str, typer.Option(metavar="html|markdown|latex", help="html, markdown or latex.")
+        ] = "html",
+        out: Annotated[
+            Path | None,
+            typer.Option(
+                "-o",
+                "--out",
+                metavar="FILE",
+                help="Where it goes (default: into DIR); - prints it.",
+            ),
+        ] = None,
+        open: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
+        json: Json = False,
+    ) -> None:
+        """Make a report that opens with the answer: one file, no network needed to read it.
+
+        \b
+        dlbench report results/2026-11-16_0312-quick --open
+        dlbench report results/2026-11-16_0312-quick --format markdown -o answer.md
+        """
+        import sys
+
+        from dlbench import report as making
+        from dlbench.cli.console import print_json
+        from dlbench.errors import UserError, unknown
+
+        if format not in _SUFFIXES:
+            raise unknown("format", format, _SUFFIXES)
+        material = making.load(folder)
+        text = getattr(making, format)(material)
+        if out == Path("-"):
+            sys.stdout.write(text)
+            return
+        target = out or folder / f"report{_SUFFIXES[format]}"
+        try:
+            target.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise UserError(
+                f"{target} can't be written ({error.strerror}).", "Choose another place with -o."
+            ) from error
+        if json:
+            size = target.stat().st_size
+            print_json({"file": str(target), "format": format, "bytes": size,
+                        "trials": len(material.results)})  # fmt: skip
+        else:
+            typer.echo(f"{target} ({target.stat().st_size / 1e6:.1f} MB)")
+        if open:
+            import webbrowser
+
+            webbrowser.open(target.resolve().as_uri())

@@ -1,0 +1,158 @@
+"""The answer in words: one headline that claims no more than was shown, then the sentences."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dlbench.report.material import Material
+from dlbench.report.metrics import QUALITY, TRAINING, written
+from dlbench.statistics import Comparison, Outcome
+from dlbench.statistics.words import count, listing
+
+
+@dataclass(frozen=True)
+class Said:
+    """What is to be said of one workload."""
+
+    workload: str
+    headline: str
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Answer:
+    headline: str
+    summary: tuple[str, ...]
+    workloads: tuple[Said, ...]
+
+
+def answer(material: Material) -> Answer:
+    said = tuple(_of_workload(material, workload) for workload in material.workloads)
+    headline = said[0].headline if len(said) == 1 else _over_workloads(material)
+    return Answer(headline, tuple(_summary(material)), said)
+
+
+def _of_workload(material: Material, workload: str) -> Said:
+    times = material.comparison(workload, TRAINING)
+    sentences: list[str] = []
+    if times is not None and len(times.summaries) > 1:
+        sentences.append(f"Training time: {times.answer} {times.sample_size_sentence}")
+    for metric in QUALITY:
+        quality = material.comparison(workload, metric)
+        if quality is not None and len(quality.summaries) > 1:
+            unit = " (in percentage points)" if metric.unit == "%" else ""
+            sentences.append(f"{metric.title}{unit}: {quality.answer}")
+    return Said(workload, _headline(times, workload), tuple(sentences))
+
+
+def _headline(times: Comparison | None, workload: str) -> str:
+    if times is None or not times.summaries:
+        return f"No trial of {workload} was completed."
+    if not times.ranking:
+        return f"No contender on {workload} is certified, so none is ranked."
+    best = times.ranking[0]
+    median = f"{written(times.summaries[best].median)} s"
+    if len(times.ranking) == 1:
+        return f"{best} trains {workload} in {median}; there is nothing to compare it with."
+    against = [v for v in times.tested if best in (v.first, v.second)]
+    if not against:
+        return f"No two contenders on {workload} can be compared."
+    won = [v for v in against if v.different and _better(times, v.first, v.second) == best]
+    few = [v for v in against if v.outcome is Outcome.TOO_FEW]
+    if len(won) == len(against):
+        return f"{best} is the fastest on {workload}: {median}{_lead(times, best)}."
+    if won:
+        rest = [_other(v.first, v.second, best) for v in against if v not in won]
+        return (
+            f"{best} leads on {workload} with {median}, but is not shown to be faster than"
+            f" {_named(rest)}."
+        )
+    if len(few) == len(against):
+        return (
+            f"{best} was the quickest on {workload} so far ({median}{_lead(times, best)}),"
+            " but there are too few runs to show it."
+        )
+    return f"None is shown to be the fastest on {workload}; {best} leads with {median}."
+
+
+def _over_workloads(material: Material) -> str:
+    wins: Counter[str] = Counter()
+    for workload in material.workloads:
+        times = material.comparison(workload, TRAINING)
+        if times is not None and (winner := _winner(times)):
+            wins[winner] += 1
+    total = len(material.workloads)
+    if not wins:
+        return f"None is shown to be the fastest on any of the {total} workloads."
+    parts = [f"{name} on {number}" for name, number in wins.most_common(3)]
+    first, number = wins.most_common(1)[0]
+    if len(wins) == 1:
+        text = f"{first} is shown to be the fastest on {number} of {total} workloads"
+    else:
+        text = f"The fastest of {total} workloads: {listing(parts)}"
+    open_ = total - sum(wins.values())
+    return text + (f"; on {open_} no contender is shown to be." if open_ else ".")
+
+
+def _winner(times: Comparison) -> str | None:
+    """The contender that is shown to be faster than every other that it may be compared with."""
+    if len(times.ranking) < 2:
+        return None
+    best = times.ranking[0]
+    against = [v for v in times.tested if best in (v.first, v.second)]
+    won = [v for v in against if v.different and _better(times, v.first, v.second) == best]
+    return best if against and len(won) == len(against) else None
+
+
+def _summary(material: Material) -> Iterator[str]:
+    results = material.results
+    done = sum(result.complete for result in results)
+    what = (
+        f"{count(len(material.contenders), 'contender')}, "
+        f"{count(len(material.workloads), 'workload')}, "
+        f"{done:,} of {len(results):,} trials complete"
+    )
+    missing = len(material.plan) - len(results)
+    yield what + (f", {missing:,} not run yet." if missing else ".")
+    refused = [group for group in material.groups if group.certified is False]
+    unchecked = [group for group in material.groups if group.certified is None]
+    if refused:
+        names = list(dict.fromkeys(group.contender for group in refused))
+        yield (
+            f"{_named(names)} {'is' if len(names) == 1 else 'are'} not certified for"
+            f" {count(len(refused), 'combination')}: shown apart, never ranked."
+        )
+    elif not unchecked:
+        yield "Every model was proven equal to the reference before it was timed."
+    if unchecked:
+        yield (
+            f"For {count(len(unchecked), 'combination')} of contender and workload there is"
+            " no proof that the model equals the reference."
+        )
+
+
+def _lead(times: Comparison, best: str) -> str:
+    """How far ahead of the next one it may be compared with."""
+    for name in times.ranking[1:]:
+        for verdict in times.tested:
+            if {verdict.first, verdict.second} == {best, name} and verdict.effect:
+                factor = math.exp(abs(math.log(verdict.effect.estimate)))
+                return f", {factor:.2f} times as fast as {name}"
+    return ""
+
+
+def _better(times: Comparison, first: str, second: str) -> str:
+    return min(first, second, key=times.ranking.index)
+
+
+def _other(first: str, second: str, name: str) -> str:
+    return second if first == name else first
+
+
+def _named(names: list[str], most: int = 4) -> str:
+    if len(names) <= most:
+        return listing(names)
+    return listing([*names[:most], f"{len(names) - most} others"])

@@ -1,0 +1,12 @@
+import { use, init } from "echarts/core";
+import { BarChart, CustomChart, HeatmapChart, LineChart, ScatterChart } from "echarts/charts";
+import {
+  GridComponent, LegendComponent, MarkAreaComponent, MarkLineComponent, TooltipComponent,
+  VisualMapContinuousComponent,
+} from "echarts/components";
+import { SVGRenderer } from "echarts/renderers";
+use([
+  BarChart, CustomChart, HeatmapChart, LineChart, ScatterChart, GridComponent, LegendComponent,
+  MarkAreaComponent, MarkLineComponent, TooltipComponent, VisualMapContinuousComponent, SVGRenderer,
+]);
+export { init };

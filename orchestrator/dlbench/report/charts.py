@@ -1,0 +1,203 @@
+"""The charts that compare groups by a number each: bars, ratios, scatter, phases, speed-ups."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+
+from dlbench.report.material import Group, Material
+from dlbench.report.metrics import PEAK_MEMORY, TRAINING, Metric
+from dlbench.report.tables import Cell, Chart, Table
+from dlbench.statistics import effect
+
+_MOST_IN_LEAD = 20
+PHASES = (
+    "import", "load", "build", "first-step", "warm-up", "train", "evaluate", "save",
+)  # fmt: skip
+
+
+def few_runs(material: Material) -> str:
+    """What intervals of so few runs can cover, where that is less than they say."""
+    least = min((len(g.complete) for g in material.groups if len(g.complete) >= 3), default=0)
+    if least < 3:
+        return "Groups of fewer than 3 trials get no interval."
+    at_most = 1 - 2.0 ** (1 - least)
+    if at_most >= 0.95:
+        return ""
+    return f"With {least} trials an interval covers at most {100 * at_most:.0f} %."
+
+
+def lead(material: Material) -> Chart | None:
+    """The one picture: each contender's training time over the best of each workload."""
+    rows: list[Sequence[Cell]] = []
+    by_name: dict[str, list[float]] = {}
+    for group in material.groups:
+        place = material.against_best(group, TRAINING)
+        if place is None:
+            continue
+        best, verdict = place
+        low: float | None
+        high: float | None
+        value, low, high = 1.0, None, None
+        if verdict is not None and verdict.effect is not None:
+            value, around = verdict.effect.estimate, verdict.effect.interval
+            if verdict.first == best:
+                value, around = 1 / value, around.inverse() if around else None
+            low, high = (around.low, around.high) if around else (None, None)
+        by_name.setdefault(group.contender, []).append(value)
+        summary = material.summary(group, TRAINING)
+        rows.append(
+            (group.workload, group.contender, group.framework, value, low, high,
+             summary.median if summary else None, len(group.complete))
+        )  # fmt: skip
+    if not rows:
+        return None
+    means = {n: math.exp(statistics.fmean(map(math.log, v))) for n, v in by_name.items()}
+    shown = sorted(by_name, key=lambda n: (-len(by_name[n]), means[n]))[:_MOST_IN_LEAD]
+    kept = [row for row in rows if row[1] in shown]
+    note = "Median training time over the best median of the same workload; 1 is the best."
+    if len(material.workloads) > 1:
+        note += " One dot a workload; the tick is their geometric mean."
+    else:
+        note += " Whiskers: 95 % bootstrap interval of the ratio."
+    if len(shown) < len(by_name):
+        note += f" The first {len(shown)} of {len(by_name)} contenders; all are in the matrix."
+    columns = (
+        "workload", "contender", "framework", "ratio", "low", "high", "train_s", "n",
+    )  # fmt: skip
+    return Chart("lead", "ratios", "Training time, relative to the best",
+                 Table.of_rows(columns, kept), note)  # fmt: skip
+
+
+def bars(material: Material, metric: Metric) -> Chart | None:
+    """Medians with intervals, uncertified groups hollow."""
+    rows: list[Sequence[Cell]] = []
+    for group in material.groups:
+        summary = material.summary(group, metric)
+        if summary is None:
+            continue
+        around = summary.median_interval
+        rows.append(
+            (group.workload, group.contender, group.framework, summary.median,
+             around.low if around else None, around.high if around else None, summary.n,
+             "no" if group.certified is False else "yes" if group.certified else "not checked")
+        )  # fmt: skip
+    if not rows:
+        return None
+    table = Table.of_rows(
+        ("workload", "contender", "framework", "median", "low", "high", "n", "certified"), rows
+    )
+    word = "Less" if metric.kind.less_is_better else "More"
+    note = f"Median over complete trials with its 95 % bootstrap interval. {word} is better."
+    settings = {"unit": metric.unit, "less": metric.kind.less_is_better, "title": metric.title}
+    return Chart(f"bars-{metric.key}".replace("_", "-"), "bars", metric.title, table,
+                 f"{note} {few_runs(material)}".strip(), settings)  # fmt: skip
+
+
+def phases(material: Material) -> Chart | None:
+    """Where a trial's time goes, in the median over complete trials."""
+    rows: list[Sequence[Cell]] = []
+    for group in material.groups:
+        for phase in PHASES:
+            values = [r.phases[phase] for r in group.complete if phase in r.phases]
+            if values:
+                rows.append((group.workload, group.contender, group.framework, phase,
+                             statistics.median(values)))  # fmt: skip
+    if not rows:
+        return None
+    table = Table.of_rows(("workload", "contender", "framework", "phase", "seconds"), rows)
+    note = "Median seconds in each phase. First step includes compilation."
+    return Chart("phases", "stack", "Where the time goes", table, note,
+                 {"unit": "s", "order": list(PHASES)})  # fmt: skip
+
+
+def memory_against_speed(material: Material) -> Chart | None:
+    rows: list[Sequence[Cell]] = []
+    for group in material.groups:
+        time, memory = (material.summary(group, m) for m in (TRAINING, PEAK_MEMORY))
+        if time is None or memory is None or group.certified is False:
+            continue
+        t, m = time.median_interval, memory.median_interval
+        rows.append(
+            (group.workload, group.contender, group.framework, memory.median,
+             m.low if m else None, m.high if m else None, time.median,
+             t.low if t else None, t.high if t else None, time.n)
+        )  # fmt: skip
+    if not rows:
+        return None
+    columns = ("workload", "contender", "framework", "memory_mb", "memory_low", "memory_high",
+               "train_s", "train_low", "train_high", "n")  # fmt: skip
+    note = "Towards the lower left is better: lighter and faster. Whiskers: 95 % intervals."
+    return Chart("memory", "scatter", "Peak memory against training time",
+                 Table.of_rows(columns, rows), note)  # fmt: skip
+
+
+def speed_ups(material: Material) -> Chart | None:
+    """CPU time over GPU time of the same release, variant and setting."""
+
+    def key(group: Group) -> tuple[str, ...]:
+        first = group.results[0]
+        return group.workload, first.release, first.variant, first.setting, first.machine
+
+    on_cpu = {key(g): g for g in material.groups if g.device == "cpu" and g.values(TRAINING)}
+    rows: list[Sequence[Cell]] = []
+    for group in material.groups:
+        cpu = on_cpu.get(key(group))
+        if group.device != "gpu" or cpu is None or not group.values(TRAINING):
+            continue
+        if False in (group.certified, cpu.certified):
+            continue
+        found = effect(cpu.values(TRAINING), group.values(TRAINING))
+        around = found.interval
+        rows.append(
+            (group.workload, cpu.contender, group.framework, found.estimate,
+             around.low if around else None, around.high if around else None,
+             min(found.runs), "yes")
+        )  # fmt: skip
+    if not rows:
+        return None
+    table = Table.of_rows(
+        ("workload", "contender", "framework", "median", "low", "high", "n", "certified"), rows
+    )
+    note = "Median training time on the CPU over that on the GPU; above 1 the GPU is faster."
+    return Chart("speed-ups", "bars", "GPU against CPU", table, note,
+                 {"unit": "×", "less": False, "title": "Speed-up"})  # fmt: skip
+
+
+def history(material: Material) -> tuple[Chart | None, list[str]]:
+    """Training time over the releases of each framework, and where its level changed."""
+    from dlbench.statistics import Point, changepoints
+
+    lines: dict[tuple[str, ...], list[Group]] = {}
+    for group in material.groups:
+        first = group.results[0]
+        if group.certified is not False and group.values(TRAINING):
+            usual = group.contender.replace(group.release, group.framework)
+            lines.setdefault((group.workload, group.framework, usual, first.machine), []).append(
+                group
+            )
+    rows: list[Sequence[Cell]] = []
+    changes: list[str] = []
+    for (workload, framework, line, _), groups in lines.items():
+        if len(groups) < 2:
+            continue
+        for group in groups:
+            summary = material.summary(group, TRAINING)
+            if summary is None:
+                continue
+            around = summary.median_interval
+            rows.append((workload, line, framework, group.release.partition("@")[2],
+                         summary.median, around.low if around else None,
+                         around.high if around else None, summary.n))  # fmt: skip
+        if len(groups) >= 3:
+            points = [Point(g.release, tuple(g.values(TRAINING))) for g in groups]
+            changes += [f"{workload}: {change.sentence}" for change in changepoints(points)]
+    if not rows:
+        return None, []
+    columns = (
+        "workload", "line", "framework", "release", "median", "low", "high", "n",
+    )  # fmt: skip
+    note = "Median training time of each release, oldest first, with its 95 % interval."
+    return Chart("history", "history", "Over the releases", Table.of_rows(columns, rows), note,
+                 {"unit": "s", "title": TRAINING.title}), changes  # fmt: skip

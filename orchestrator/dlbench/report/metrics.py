@@ -1,0 +1,62 @@
+"""The metrics that the report shows: where each is found, how it is compared and written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dlbench.results import TrialResult
+from dlbench.statistics import ENERGY, LOSS, MEMORY, SCORE, THROUGHPUT, TIME, Kind
+
+
+@dataclass(frozen=True)
+class Metric:
+    key: str
+    title: str
+    unit: str
+    kind: Kind
+    factor: float = 1.0
+    """From the unit on disk to the unit shown."""
+    resource: bool = False
+
+    def of(self, result: TrialResult) -> float | None:
+        value = (result.resources if self.resource else result.metrics).get(self.key)
+        usable = isinstance(value, int | float) and not isinstance(value, bool)
+        return float(value) * self.factor if usable and value is not None else None
+
+
+TRAINING = Metric("train_s", "Training time", "s", TIME)
+SPEED = Metric("throughput", "Throughput", "rows/s", THROUGHPUT)
+STEP = Metric("step_ms_median", "Step time", "ms", TIME)
+ACCURACY = Metric("accuracy", "Accuracy", "%", SCORE, 100.0)
+MAE = Metric("mae", "Mean absolute error", "", LOSS)
+MSE = Metric("mse", "Mean squared error", "", LOSS)
+PEAK_MEMORY = Metric("memory_peak_bytes", "Peak memory", "MB", MEMORY, 1e-6, resource=True)
+GPU_MEMORY = Metric("gpu_memory_peak_bytes", "Peak GPU memory", "MB", MEMORY, 1e-6, resource=True)
+GPU_ENERGY = Metric("gpu_energy_j", "GPU energy", "J", ENERGY, resource=True)
+CPU = Metric("cpu_seconds", "CPU time", "s", TIME, resource=True)
+
+COMPARED = (
+    TRAINING, SPEED, STEP, ACCURACY, MAE, MSE, PEAK_MEMORY, GPU_MEMORY, GPU_ENERGY, CPU,
+)  # fmt: skip
+QUALITY = (ACCURACY, MAE, MSE)
+
+
+def written(value: float | None, digits: int = 3) -> str:
+    """A number with as many digits as help: 0.0123, 1.23, 123, 12,345."""
+    if value is None:
+        return "–"
+    if value == 0:
+        return "0"
+    size = abs(value)
+    if size >= 1000:
+        return f"{value:,.0f}"
+    decimals = digits - 1
+    while size >= 10 and decimals > 0:
+        size, decimals = size / 10, decimals - 1
+    while 0 < size < 1 and decimals < 6:
+        size, decimals = size * 10, decimals + 1
+    return f"{value:.{decimals}f}"
+
+
+def ratio(value: float) -> str:
+    return f"×{value:,.0f}" if value >= 100 else f"×{value:.{1 if value >= 10 else 2}f}"

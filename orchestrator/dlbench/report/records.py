@@ -1,0 +1,159 @@
+"""The parts of a report that are read, not drawn: failures, proofs, the machine, the commands."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dlbench.certificates import Certificate
+from dlbench.execute import log_tail
+from dlbench.plan import Trial
+from dlbench.report.material import Group, Material
+from dlbench.results import TrialResult
+
+_MOST_FAILURES = 100
+_USUAL_SECONDS = 86400.0
+
+
+@dataclass(frozen=True)
+class Failure:
+    contender: str
+    workload: str
+    outcome: str
+    count: int
+    """Trials that failed in this way; one of them is shown."""
+    seed: int
+    trial: str
+    reached: str
+    reason: str
+    log: tuple[str, ...]
+    command: str
+
+
+@dataclass(frozen=True)
+class Command:
+    contender: str
+    workload: str
+    trials: int
+    command: str
+
+
+def failures(material: Material) -> tuple[list[Failure], int]:
+    """Failed trials, alike ones told once; and how many kinds were left out."""
+    planned = {trial.id: trial for trial in material.plan}
+    kinds: dict[tuple[str, str, str, str], list[TrialResult]] = {}
+    for group in material.groups:
+        for result in group.results:
+            if not result.complete:
+                key = (group.contender, group.workload, result.outcome.value, result.reason)
+                kinds.setdefault(key, []).append(result)
+    found = []
+    for (contender, workload, outcome, reason), alike in list(kinds.items())[:_MOST_FAILURES]:
+        first = alike[0]
+        log = log_tail(material.campaign.trial_folder(first.id) / "log.txt") or first.notes
+        reached = f"after {len(first.curve)} epochs" if first.curve else "before its first epoch"
+        found.append(
+            Failure(contender, workload, outcome, len(alike), first.seed, first.id, reached,
+                    reason, tuple(log), command_of(planned[first.id]))
+        )  # fmt: skip
+    return found, max(0, len(kinds) - _MOST_FAILURES)
+
+
+def command_of(trial: Trial, repeats: int = 1) -> str:
+    """The command that runs this trial, and `repeats` seeds from its own on, again."""
+    words = [
+        "dlbench", "run", "--framework", f"{trial.release}:{trial.variant}",
+        "--workload", trial.workload, "--device", trial.device, "--engine", trial.engine,
+        "--setting", trial.setting, "--data", trial.data, "--seed", str(trial.seed),
+        "--repeats", str(repeats),
+    ]  # fmt: skip
+    if trial.steps:
+        words += ["--steps", str(trial.steps)]
+    else:
+        words += ["--epochs", str(trial.epochs)]
+    if trial.threads is not None:
+        words += ["--threads", str(trial.threads)]
+    if trial.cpus is not None:
+        words += ["--cpus", f"{trial.cpus:g}"]
+    if trial.memory_bytes is not None:
+        words += ["--memory", str(trial.memory_bytes)]
+    if trial.device == "gpu" and trial.gpus:
+        words += ["--gpu", ",".join(trial.gpus)]
+    if trial.seconds != _USUAL_SECONDS:
+        words += ["--time-limit", f"{trial.seconds:g}s"]
+    return shlex.join(words)
+
+
+def commands(material: Material) -> list[Command]:
+    """One command for each group: it makes the numbers of that group again."""
+    planned = {trial.id: trial for trial in material.plan}
+    return [_command(group, planned) for group in material.groups]
+
+
+def _command(group: Group, planned: Mapping[str, Trial]) -> Command:
+    first = min(group.results, key=lambda result: result.seed)
+    seeds = [result.seed for result in group.results]
+    span = max(seeds) - first.seed + 1
+    text = command_of(planned[first.id], span)
+    return Command(group.contender, group.workload, len(group.results), text)
+
+
+def machine(material: Material) -> list[tuple[str, str]]:
+    """The fingerprint in words, what is not known left out."""
+    about = material.about.get("machine", {})
+
+    def of(key: str) -> Any:
+        return about.get(key)
+
+    gpus = Counter(str(gpu.get("name")) for gpu in of("gpus") or ())
+    turbo = of("turbo")
+    facts = [
+        ("CPU", of("cpu_model")),
+        ("Cores", f"{of('cores_physical')} physical, {of('cores_logical')} logical,"
+                  f" {of('cores_usable'):g} usable" if of("cores_usable") else None),
+        ("Instruction sets", ", ".join(of("cpu_flags") or ())),
+        ("Governor", of("governor")),
+        ("Turbo", None if turbo is None else "on" if turbo else "off"),
+        ("Memory", f"{of('memory_bytes') / 2**30:.1f} GiB" if of("memory_bytes") else None),
+        ("Swap", f"{of('swap_bytes') / 2**30:.1f} GiB" if of("swap_bytes") else "none"),
+        ("GPUs", ", ".join(f"{n} × {name}" for name, n in gpus.items()) or of("gpu_reason")),
+        ("GPU driver", of("gpu_driver")),
+        ("Operating system", of("os")),
+        ("Kernel", of("kernel")),
+        ("Architecture", of("architecture")),
+        ("Virtualisation", of("virtualisation")),
+        ("Container runtime", of("runtime")),
+        ("Load before", of("load_average")),
+        ("Engine", material.about.get("engine")),
+        ("Samples a second", material.about.get("hz")),
+        ("Fingerprint", of("digest")),
+        ("dlbench", material.about.get("dlbench")),
+        ("Campaign", material.about.get("id")),
+    ]  # fmt: skip
+    return [(name, str(value)) for name, value in facts if value not in (None, "")]
+
+
+def asked(material: Material) -> str:
+    """The command that made the campaign."""
+    return shlex.join(str(word) for word in material.about.get("command", ()))
+
+
+def cautions(material: Material) -> list[str]:
+    """What about the machine makes its times less sure."""
+    machine = material.about.get("machine", {})
+    said = []
+    load, cores = machine.get("load_average"), machine.get("cores_usable")
+    if isinstance(load, int | float) and isinstance(cores, int | float) and load > 0.5 * cores:
+        said.append(
+            f"The machine was busy when the campaign began: load {load:g} on {cores:g} cores."
+            " Times from a busy machine scatter more and are longer."
+        )
+    return said
+
+
+def faults(certificates: tuple[Certificate, ...]) -> list[Certificate]:
+    """Failed proofs first."""
+    return sorted(certificates, key=lambda certificate: certificate.passed)

@@ -1,0 +1,80 @@
+"""A chart's data: one table, from which the page draws, fills its table and makes its CSV."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Cell = str | float | int | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of equal length, by name."""
+
+    columns: Mapping[str, Sequence[Cell]]
+
+    @classmethod
+    def of_rows(cls, names: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Table:
+        return cls({name: [row[place] for row in rows] for place, name in enumerate(names)})
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+    def packed(self) -> dict[str, Any]:
+        """For the page: words once and their places, numbers with as many digits as they earn."""
+        return {name: _packed(values) for name, values in self.columns.items()}
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One picture: which drawing of report.js draws the table, and with what settings."""
+
+    id: str
+    drawing: str
+    title: str
+    table: Table
+    note: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def filename(self) -> str:
+        return f"{self.id}.csv"
+
+    def embedded(self) -> str:
+        """JSON that can stand inside a script element whatever it holds."""
+        content = {
+            "drawing": self.drawing,
+            "file": self.filename,
+            "settings": dict(self.settings),
+            "columns": self.table.packed(),
+        }
+        return inert(content)
+
+
+def inert(content: object) -> str:
+    """JSON in plain ASCII without any character that could end or begin markup."""
+    text = json.dumps(content, separators=(",", ":"), allow_nan=False)
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _packed(values: Sequence[Cell]) -> Any:
+    if any(isinstance(value, str) for value in values):
+        words: dict[str, int] = {}
+        places = [None if v is None else words.setdefault(str(v), len(words)) for v in values]
+        return {"words": list(words), "places": places}
+    return [_number(value) for value in values]
+
+
+def _number(value: Cell) -> float | int | None:
+    if value is None or isinstance(value, str) or not math.isfinite(value):
+        return None
+    if isinstance(value, int) or value == 0:
+        return value
+    short = float(f"{value:.6g}")
+    return int(short) if short.is_integer() and abs(short) < 1e15 else short

@@ -1,0 +1,132 @@
+"""The answer and the summary tables as Markdown or LaTeX, for a paper or a pull request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from dlbench.report.answer import answer
+from dlbench.report.material import Group, Material
+from dlbench.report.metrics import (
+    ACCURACY,
+    MAE,
+    MSE,
+    PEAK_MEMORY,
+    STEP,
+    TRAINING,
+    Metric,
+    written,
+)
+from dlbench.report.records import asked, failures, machine
+
+_COLUMNS = (TRAINING, STEP, ACCURACY, MAE, MSE, PEAK_MEMORY)
+
+
+def markdown(material: Material) -> str:
+    """Answer, a table for each workload, failures, machine, command."""
+    said = answer(material)
+    lines = [f"# {_md(said.headline)}", "", *(_md(text) for text in said.summary), ""]
+    for workload in said.workloads:
+        lines += [f"## {_md(workload.workload)}", ""]
+        columns, rows = _table(material, workload.workload)
+        lines.append("| " + " | ".join(map(_md, columns)) + " |")
+        lines.append("|---|" + "---:|" * (len(columns) - 1))
+        lines += ["| " + " | ".join(map(_md, row)) + " |" for row in rows]
+        lines += ["", *(f"- {_md(sentence)}" for sentence in workload.sentences), ""]
+    found, more = failures(material)
+    if found:
+        lines += ["## Failures", ""]
+        for failure in found:
+            what = f"{failure.count} × {failure.outcome}: {failure.contender} on {failure.workload}"
+            lines.append(f"- {_md(what)}. {_md(' '.join(failure.reason.split()))}")
+        if more:
+            lines.append(f"- and {more} other kinds")
+        lines.append("")
+    lines += ["## Machine", "", *(f"- {name}: {_md(value)}" for name, value in machine(material))]
+    if command := asked(material):
+        fence = "~~~~" if "```" in command else "```"
+        lines += ["", "## Command", "", fence, " ".join(command.splitlines()), fence]
+    return "\n".join(lines) + "\n"
+
+
+def latex(material: Material) -> str:
+    """Answer and tables, to be \\input; needs booktabs."""
+    said = answer(material)
+    lines = [
+        "% made by dlbench; needs \\usepackage{booktabs}",
+        f"\\paragraph{{Answer.}} {_tex(said.headline)} {_tex(' '.join(said.summary))}",
+        "",
+    ]
+    for workload in said.workloads:
+        columns, rows = _table(material, workload.workload)
+        lines += [
+            "\\begin{table}", "\\centering",
+            f"\\caption{{{_tex(workload.workload)}: medians over complete trials"
+            " with 95\\,\\% bootstrap intervals}",
+            f"\\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}", "\\toprule",
+            " & ".join(map(_tex, columns)) + " \\\\", "\\midrule",
+            *(" & ".join(map(_tex, row)) + " \\\\" for row in rows),
+            "\\bottomrule", "\\end{tabular}", "\\end{table}", "",
+            *(_tex(sentence) + "\n" for sentence in workload.sentences),
+        ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def _table(material: Material, workload: str) -> tuple[list[str], list[list[str]]]:
+    groups = material.of_workload(workload)
+    metrics = [m for m in _COLUMNS if any(group.values(m) for group in groups)]
+    columns = ["contender", "n", *(f"{m.title} ({m.unit})" if m.unit else m.title for m in metrics)]
+    rows = [_row(material, group, metrics) for group in _ranked(material, groups)]
+    return [*columns, "outcome"], rows
+
+
+def _ranked(material: Material, groups: Sequence[Group]) -> list[Group]:
+    """The best first, then those that are not ranked, then those that failed."""
+
+    def place(group: Group) -> tuple[bool, bool, float]:
+        summary = material.summary(group, TRAINING)
+        return group.certified is False, summary is None, summary.median if summary else 0.0
+
+    return sorted(groups, key=place)
+
+
+def _row(material: Material, group: Group, metrics: Sequence[Metric]) -> list[str]:
+    return [
+        group.contender,
+        f"{len(group.complete)}/{len(group.results)}",
+        *(_value(material, group, metric) for metric in metrics),
+        ", ".join(_outcomes(group)),
+    ]
+
+
+def _value(material: Material, group: Group, metric: Metric) -> str:
+    summary = material.summary(group, metric)
+    if summary is None:
+        return "–"
+    around = summary.median_interval
+    span = f" [{written(around.low)}, {written(around.high)}]" if around else ""
+    return f"{written(summary.median)}{span}"
+
+
+def _outcomes(group: Group) -> Iterator[str]:
+    for outcome in dict.fromkeys(result.outcome.value for result in group.results):
+        yield outcome
+    if group.certified is False:
+        yield "not certified"
+
+
+def _md(text: str) -> str:
+    """Text that Markdown leaves as it is."""
+    return re.sub(r"([\\`*_\[\]<>|#&~])", r"\\\1", " ".join(text.split()))
+
+
+_TEX = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%",
+    "#": r"\#", "_": r"\_", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "–": "--", "×": r"\texttimes{}", "<": r"\textless{}", ">": r"\textgreater{}",
+}  # fmt: skip
+
+
+def _tex(text: str) -> str:
+    """Text that LaTeX sets as it is."""
+    return "".join(_TEX.get(character, character) for character in " ".join(text.split()))
