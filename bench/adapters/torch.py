@@ -176,7 +176,7 @@ class Net(nn.Module):
             # PyTorch's fused kernel runs, which packed sequences do not get on a CPU
             sequence, (h, c) = layer(x, initial)
             if lengths is not None:
-                last = (lengths.long() - 1).view(-1, 1, 1).expand(-1, 1, node["units"])
+                last = (lengths - 1).view(-1, 1, 1).expand(-1, 1, node["units"])
                 h = sequence.gather(1, last).transpose(0, 1)
         values[name + ":h"], values[name + ":c"] = h[0], c[0]
         if node["output"] == "last":
@@ -206,7 +206,7 @@ def _packed(layer, x, lengths, initial):
     _, order = torch.sort(lengths, descending=True)
     back = torch.sort(order)[1]
     packed = nn.utils.rnn.pack_padded_sequence(
-        x[order], lengths[order].cpu().long(), batch_first=True
+        x[order], lengths[order].cpu(), batch_first=True
     )
     if initial is not None:
         initial = tuple(state[:, order].contiguous() for state in initial)
@@ -251,12 +251,12 @@ def _to_torch(node, name, value, layout):
 
 
 def _from_torch(node, name, tensor, layout):
-    value = tensor.detach().cpu().numpy()
+    value = tensor.detach().cpu().numpy().copy()  # else it would change with the tensor
     if node["op"] == "conv2d" and name == "kernel":
         return kernel_out(value)
     if node["op"] == "dense" and name == "kernel":
         return layout.dense_out(node["name"], value.T)
-    return value.T.copy() if name in ("input_kernel", "recurrent_kernel") else value.copy()
+    return value.T if name in ("input_kernel", "recurrent_kernel") else value
 
 
 # ---- loss and optimiser -------------------------------------------------------------------------
@@ -268,8 +268,8 @@ def _loss(spec, values, batch):
     if name == "softmax-cross-entropy":
         flat = output.reshape(-1, output.shape[-1])
         if spec["mask"] is None:
-            return F.cross_entropy(flat, target.reshape(-1).long())
-        places = F.cross_entropy(flat, target.reshape(-1).long(), reduction="none")
+            return F.cross_entropy(flat, target.reshape(-1))
+        places = F.cross_entropy(flat, target.reshape(-1), reduction="none")
         places = places.reshape(target.shape)
     else:
         function = {
@@ -343,7 +343,9 @@ class TorchModel(Model):
         return sum(spec["weight"] * _loss(spec, values, batch) for spec in self._recipe["losses"])
 
     def _tensors_of(self, batch):
-        return {k: torch.from_numpy(value_in(v)).to(self._device) for k, v in batch.items()}
+        tensors = {k: torch.from_numpy(value_in(v)).to(self._device) for k, v in batch.items()}
+        # indices, labels and lengths are int64 in PyTorch: before 1.8 it takes nothing else
+        return {k: t if t.is_floating_point() else t.long() for k, t in tensors.items()}
 
     def train_step(self, batch):
         self._net.train()
