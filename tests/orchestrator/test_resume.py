@@ -40,16 +40,14 @@ def strays(mark: str) -> list[int]:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("after", ["first-trial", "mid-trial"])
 def test_sigkill_then_resume(
-    engine: str, after: str, orchestrator, tmp_path: Path, request: pytest.FixtureRequest
+    engine: str, after: str, orchestrator, launch, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     if engine == "docker":
         request.getfixturevalue("docker_client")
     command, environment = orchestrator
     out = tmp_path / "campaign"
     options = ("--framework", "spoilt:slow", "--repeats", "3", "--steps", "12")
-    running = subprocess.Popen(
-        command("run", "--engine", engine, *options, "--out", str(out)), env=environment
-    )
+    running = launch("run", "--engine", engine, *options, "--out", str(out))
     trials = out / "trials"
     if after == "first-trial":
         wait_for(lambda: list(trials.glob("*/trial.json")), 180)
@@ -77,20 +75,12 @@ def test_sigkill_then_resume(
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_interrupt(
-    engine: str, orchestrator, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_interrupt(engine: str, launch, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     if engine == "docker":
         request.getfixturevalue("docker_client")
-    command, environment = orchestrator
     out = tmp_path / "campaign"
     options = ("--framework", "spoilt:child", "--repeats", "2", "--epochs", "1")
-    running = subprocess.Popen(
-        command("run", "--engine", engine, *options, "--out", str(out)),
-        env=environment,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    running = launch("run", "--engine", engine, *options, "--out", str(out))
     # only the group's leader gets the signal; the trial's own child must go all the same
     wait_for(
         lambda: [e for e in out.glob("trials/*/events.jsonl") if "model" in e.read_text()], 180

@@ -1,0 +1,6 @@
+"""mnist-cnn as a fluent user of each framework would write it, without dlbench: the baselines.
+
+A module has the name of the adapter it is held against and one function,
+`make(images, labels)`: images float32 NHWC in 0..1, labels int32, cut into batches beforehand;
+it returns `step(k)`, which trains on batch k and returns when that is done.
+"""
