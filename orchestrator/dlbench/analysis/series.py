@@ -10,25 +10,17 @@ import io
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from dlbench.analysis.columns import PHASES, SAMPLES, STEPS, schema
+from dlbench.analysis.sources import read_files
 
 _BATCH = 1000
-_GPUS = pl.List(
-    pl.Struct(
-        {
-            "util_percent": pl.Float64,
-            "memory_bytes": pl.Float64,
-            "process_memory_bytes": pl.Float64,
-            "power_w": pl.Float64,
-            "energy_j": pl.Float64,
-        }
-    )
+_GPU = dict.fromkeys(
+    ("util_percent", "memory_bytes", "process_memory_bytes", "power_w", "energy_j"), pl.Float64
 )
 _EPOCH = {"event": pl.String, "epoch": pl.Int32, "first": pl.Int32, "steps_ms": pl.List(pl.Float64)}
 _PHASE = {"event": pl.String, "t": pl.Float64, "phase": pl.String, "seconds": pl.Float64}
@@ -39,7 +31,6 @@ _SAMPLE = {
     "rss_bytes": pl.Int64,
     "anon_bytes": pl.Int64,
     "system_cpu_percent": pl.Float64,
-    "gpus": _GPUS,
 }
 
 
@@ -82,39 +73,51 @@ def read_samples(folders: Mapping[str, Path]) -> pl.DataFrame:
     """Every sample of every trial."""
     parts = []
     for names, files in _files(folders, "samples.jsonl"):
-        lines, counts, cores = [], [], []
+        bodies, counts, cores = [], [], []
         for file in files:
-            every = file.split(b"\n")
-            own = [line for line in every if line.startswith(b'{"t":')]
-            lines += own
-            counts.append(len(own))
-            cores.append(_cores(every[0]))
-        frame = _parsed(lines, _SAMPLE)
-        gpus = pl.col("gpus").list
-        own_memory = pl.element().struct.field("process_memory_bytes")
-        used_memory = pl.element().struct.field("memory_bytes")
-        memory = gpus.eval(pl.coalesce(own_memory, used_memory)).list
-        before, last = pl.col("cpu_s").shift(1), pl.col("t").shift(1)
-        rate = (pl.col("cpu_s") - before) / (pl.col("t") - last)
+            header, _, body = file.partition(b"\n")
+            body = body[: body.rfind(b'{"totals"')] if b'{"totals"' in body[-4096:] else body
+            body = body.strip()
+            bodies += [body] if body else []
+            counts.append(body.count(b"\n") + 1 if body else 0)
+            cores.append(_cores(header))
+        joined = b"\n".join(bodies)
+        rate = pl.col("cpu_s").diff() / pl.col("t").diff()
+        frame = _parsed(joined, sum(counts), _SAMPLE).with_columns(
+            _identity(names, counts), _repeated("cores", cores, counts)
+        )
+        frame = _with_gpus(frame, joined).filter(pl.col("t").is_not_null())
         parts.append(
-            frame.with_columns(_identity(names, counts), _repeated("cores", cores, counts))
-            .filter(pl.col("t").is_not_null())
-            .with_columns(
-                cpu_percent=(100 * rate / pl.col("cores")).over("id"),
-                gpu_util_percent=gpus.eval(pl.element().struct.field("util_percent")).list.mean(),
-                gpu_memory_bytes=_sum(memory).cast(pl.Int64),
-                gpu_power_w=_sum(gpus.eval(pl.element().struct.field("power_w")).list),
-                gpu_energy_j=_sum(gpus.eval(pl.element().struct.field("energy_j")).list),
-            )
-            .with_columns(pl.col("cpu_percent").fill_nan(None))
+            frame.with_columns(cpu_percent=(100 * rate / pl.col("cores")).over("id").fill_nan(None))
         )
     return _joined(parts, SAMPLES)
 
 
-def _sum(values: Any) -> pl.Expr:
-    """The sum of a list; null where nothing in it is known."""
-    known = values.drop_nulls().list
-    return pl.when(known.len() > 0).then(known.sum())
+def _with_gpus(frame: pl.DataFrame, text: bytes) -> pl.DataFrame:
+    """All GPUs of a sample together; null where nothing is known."""
+    names = ("gpu_util_percent", "gpu_memory_bytes", "gpu_power_w", "gpu_energy_j")
+    if b'"gpus":[{' not in text:
+        return frame.with_columns(pl.lit(None).alias(name) for name in names)
+    # Objects inside lists are slow to read; taken out, they are lines like any other.
+    rows, gpus = [], []
+    for row, line in enumerate(text.split(b"\n")):
+        start = line.find(b'"gpus":[{')
+        if start >= 0:
+            own = line[start + 9 : line.rfind(b"}]")].split(b"},{")
+            rows += [row] * len(own)
+            gpus += own
+    each = _parsed(b"\n".join(b"{%b}" % gpu for gpu in gpus), len(gpus), _GPU)
+    each = each.with_columns(pl.Series("row", rows, dtype=pl.UInt32))
+    memory = pl.coalesce("process_memory_bytes", "memory_bytes")
+    sums = (memory, pl.col("power_w"), pl.col("energy_j"))
+    together = each.group_by("row").agg(
+        pl.col("util_percent").mean().alias(names[0]),
+        *(
+            pl.when(value.count() > 0).then(value.sum()).alias(name)
+            for name, value in zip(names[1:], sums, strict=True)
+        ),
+    )
+    return frame.with_row_index("row").join(together, on="row", how="left", maintain_order="left")
 
 
 def _cores(header: bytes) -> float:
@@ -136,37 +139,29 @@ def _events(
             own = [line for line in file.split(b"\n") if mark in line]
             lines += own
             counts.append(len(own))
-        frame = _parsed(lines, wanted)
+        frame = _parsed(b"\n".join(lines), len(lines), wanted)
         # The mark may also stand inside another event's fields.
         yield frame.with_columns(_identity(names, counts)).filter(pl.col("event") == kind)
 
 
 def _files(folders: Mapping[str, Path], name: str) -> Iterator[tuple[list[str], list[bytes]]]:
     """The files of a batch of trials; a trial without one has an empty one."""
-
-    def content(folder: Path) -> bytes:
-        try:
-            return (folder / name).read_bytes()
-        except OSError:
-            return b""
-
     names = list(folders)
-    with ThreadPoolExecutor(4) as pool:
-        for start in range(0, len(names), _BATCH):
-            some = names[start : start + _BATCH]
-            yield some, list(pool.map(content, [folders[name] for name in some]))
+    for start in range(0, len(names), _BATCH):
+        some = names[start : start + _BATCH]
+        yield some, [file or b"" for file in read_files([folders[n] / name for n in some])]
 
 
-def _parsed(lines: Sequence[bytes], wanted: Mapping[str, Any]) -> pl.DataFrame:
+def _parsed(text: bytes, count: int, wanted: Mapping[str, Any]) -> pl.DataFrame:
     """One row a line, always: null where a line is not what it ought to be."""
-    if lines:
+    if count:
         try:
-            frame = pl.read_ndjson(io.BytesIO(b"\n".join(lines)), schema=dict(wanted))
-            if frame.height == len(lines):
+            frame = pl.read_ndjson(io.BytesIO(text), schema=dict(wanted))
+            if frame.height == count:
                 return frame
         except pl.exceptions.PolarsError:
             pass
-    rows = [_row(line) for line in lines]
+    rows = [_row(line) for line in text.split(b"\n")] if count else []
     columns = {
         name: pl.Series(name, [_fitting(row.get(name), kind) for row in rows], dtype=kind)
         for name, kind in wanted.items()
@@ -191,11 +186,6 @@ def _fitting(value: Any, kind: Any) -> Any:
         return int(value) if number and abs(value) < most else None
     if kind == pl.String:
         return value if isinstance(value, str) else None
-    if kind == _GPUS:
-        fields = [field.name for field in _GPUS.inner.fields]  # type: ignore[union-attr]
-        gpus = value if isinstance(value, list) else []
-        known = [gpu for gpu in gpus if isinstance(gpu, dict)]
-        return [{name: _fitting(gpu.get(name), pl.Float64) for name in fields} for gpu in known]
     return [_fitting(item, pl.Float64) for item in value] if isinstance(value, list) else None
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 from dlbench.campaign import Campaign
 from dlbench.errors import UserError
 
+_TOGETHER = 100
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
@@ -71,4 +73,26 @@ def machines(sources: Sequence[Source]) -> dict[str, dict[str, Any]]:
         for machine in every:
             if isinstance(machine, dict):
                 found.setdefault(str(machine.get("digest", "")), machine)
+    return found
+
+
+def read_files(paths: Sequence[Path]) -> list[bytes | None]:
+    """Many small files; None for one that is not there. Threads wait on the disk together."""
+    parts = [paths[start : start + _TOGETHER] for start in range(0, len(paths), _TOGETHER)]
+    with ThreadPoolExecutor(4) as pool:
+        return [file for part in pool.map(_read_some, parts) for file in part]
+
+
+def _read_some(paths: Sequence[Path]) -> list[bytes | None]:
+    found: list[bytes | None] = []
+    for path in paths:
+        try:
+            with path.open("rb", buffering=0) as file:
+                found.append(file.readall())
+        except (FileNotFoundError, NotADirectoryError):
+            found.append(None)
+        except OSError as error:
+            raise UserError(
+                f"{path} can't be read ({error.strerror}).", "Mend its permissions."
+            ) from error
     return found

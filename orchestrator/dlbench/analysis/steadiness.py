@@ -36,6 +36,8 @@ class StepTimes:
 
     ms: npt.NDArray[np.float64]
     places: dict[str, tuple[int, int]]
+    short: dict[str, Steps]
+    """Median and spread of each."""
 
     def of(self, trial: str) -> npt.NDArray[np.float64]:
         start, end = self.places.get(trial, (0, 0))
@@ -50,7 +52,11 @@ def steady_steps(steps: pl.DataFrame) -> StepTimes:
     starts = [0, *ends[:-1]]
     names = runs["value"].to_list()
     places = dict(zip(names, zip(starts, ends, strict=True), strict=True))
-    return StepTimes(steady["ms"].to_numpy(), places)
+    middle = pl.col("ms").median()
+    away = (pl.col("ms") - middle).abs().median()
+    spread = steady.group_by("id").agg(middle=middle, away=away, n=pl.len())
+    short = {name: Steps(median, mad, n) for name, median, mad, n in spread.iter_rows()}
+    return StepTimes(steady["ms"].to_numpy(), places, short)
 
 
 @dataclass(frozen=True)
@@ -96,8 +102,7 @@ def _of_steps(group: Group, steps: StepTimes) -> list[Finding]:
         if not len(times):
             continue
         trials += 1
-        middle = float(np.median(times))
-        short.append(Steps(middle, float(np.median(np.abs(times - middle))), len(times)))
+        short.append(steps.short[str(row["id"])])
         for finding in steps_of_trial(times):
             by_concern.setdefault(finding.concern, []).append((finding, f"seed {row['seed']}"))
     found = []

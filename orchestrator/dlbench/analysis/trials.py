@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from dlbench.analysis.columns import CURVES, METRICS, RESOURCES, TIMESTAMP, TRIALS, schema
-from dlbench.analysis.sources import Planned, Source
+from dlbench.analysis.sources import Planned, Source, read_files
 from dlbench.errors import UserError
 
 _PLAIN = (
@@ -68,21 +67,11 @@ def read_trials(sources: Sequence[Source]) -> Tables:
 
 def _read(sources: Sequence[Source]) -> Iterator[tuple[Planned, bytes]]:
     """The files of the trials that have ended."""
-
-    def content(planned: Planned) -> bytes | None:
-        try:
-            return (planned.folder / "trial.json").read_bytes()
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise _damaged(planned, error) from error
-
     everything = [planned for source in sources for planned in source.planned]
-    # Reading waits on the disk, which threads can do together.
-    with ThreadPoolExecutor(4) as pool:
-        for planned, found in zip(everything, pool.map(content, everything), strict=True):
-            if found is not None:
-                yield planned, found
+    files = read_files([planned.folder / "trial.json" for planned in everything])
+    for planned, file in zip(everything, files, strict=True):
+        if file is not None:
+            yield planned, file
 
 
 def _distinct(
@@ -147,11 +136,15 @@ def _frame(rows: list[dict[str, Any]], fixed: dict[str, Any]) -> pl.DataFrame:
     """The fixed columns first and always; others as they come, as numbers."""
     others = dict.fromkeys(key for row in rows for key in row if key not in fixed)
     types = {**fixed, **dict.fromkeys(others, pl.Float64)}
-    data = {
-        key: pl.Series(key, [_fitting(row.get(key), kind) for row in rows], dtype=kind)
-        for key, kind in types.items()
-    }
-    return pl.DataFrame(data)
+    return pl.DataFrame([_series(key, [row.get(key) for row in rows], types[key]) for key in types])
+
+
+def _series(name: str, values: list[Any], kind: Any) -> pl.Series:
+    """As polars makes it where every value is of the right type, else one by one."""
+    try:
+        return pl.Series(name, values, dtype=kind)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        return pl.Series(name, [_fitting(value, kind) for value in values], dtype=kind)
 
 
 def _fitting(value: Any, kind: Any) -> Any:
