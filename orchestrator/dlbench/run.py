@@ -24,7 +24,7 @@ from dlbench.errors import UserError
 from dlbench.execute import Ended, Watch, execute, log_tail
 from dlbench.formats import Event
 from dlbench.jobs import bench_digest, bench_folder, identified, job_of
-from dlbench.monitor.sampler import Monitor
+from dlbench.monitor.sampler import Monitor, check_rate
 from dlbench.monitor.samples import read_samples
 from dlbench.monitor.summary import summarise
 from dlbench.outcomes import Outcome
@@ -95,6 +95,7 @@ def start(
     from dlbench.machine import fingerprint
 
     plan = draft(choices, workshop.engine.name)
+    check_rate(hz)
     _check_folder(out)
     if workshop.note:
         observer.note(workshop.note)

@@ -35,6 +35,14 @@ _SECOND = 0.999
 at 1 Hz each sample has everything. At 10 Hz this halves what the monitor costs."""
 
 
+def check_rate(hz: float) -> None:
+    if not SLOWEST_HZ <= hz <= FASTEST_HZ:
+        raise UserError(
+            f"A sampling rate of {hz:g} Hz is not possible.",
+            f"Choose one from {SLOWEST_HZ:g} to {FASTEST_HZ:g} Hz.",
+        )
+
+
 class Monitor:
     """Samples the trial in `scope` into `file` until `stop`. A context manager."""
 
@@ -47,11 +55,7 @@ class Monitor:
         gpus: tuple[str, ...] = (),
         stats: StatsStream | None = None,
     ) -> None:
-        if not SLOWEST_HZ <= hz <= FASTEST_HZ:
-            raise UserError(
-                f"A sampling rate of {hz:g} Hz is not possible.",
-                f"Choose one from {SLOWEST_HZ:g} to {FASTEST_HZ:g} Hz.",
-            )
+        check_rate(hz)
         self.latest: Sample | None = None
         """The newest sample, for a live view."""
         self.previous: Sample | None = None
