@@ -149,6 +149,15 @@ def compare_campaigns(
         raise UserError(
             f"No trial has a {found.column}.", "Choose another metric, or look at the failures."
         )
+    if by != "release":
+        alone = every
+        every = [stratum for stratum in every if len(stratum.groups) > 1]
+        if not every:
+            only = ", ".join(sorted({group.name for s in alone for group in s.groups}))
+            raise UserError(
+                f"No release was measured with more than one {by} ({only}).",
+                f"Compare by another field, or run another {by} too.",
+            )
     steps = steady_steps(results.steps()) if stability and found.from_steps else None
     families = tuple(
         Family(

@@ -7,7 +7,7 @@ import sys
 import typer
 from typer.exceptions import TyperException
 
-from dlbench.cli import data, doctor, images, listing, report, run, show, verify
+from dlbench.cli import compare, data, doctor, images, listing, report, run, show, verify
 from dlbench.errors import UserError
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ run.register(app)
 verify.register(app)
 show.register(app)
 report.register(app)
+compare.register(app)
 app.add_typer(listing.app, name="list")
 app.add_typer(images.app, name="images")
 app.add_typer(data.app, name="data")
