@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from dlbench.report.material import Material
 from dlbench.report.metrics import QUALITY, TRAINING, written
-from dlbench.statistics import Comparison, Outcome
+from dlbench.statistics import Comparison, Outcome, Verdict
 from dlbench.statistics.words import count, listing
 
 
@@ -20,6 +20,8 @@ class Said:
     workload: str
     headline: str
     sentences: tuple[str, ...]
+    warnings: tuple[str, ...]
+    """What weakens its times."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +32,12 @@ class Answer:
 
 
 def answer(material: Material) -> Answer:
-    said = tuple(_of_workload(material, workload) for workload in material.workloads)
+    said = tuple(_at(material, place) for place in material.places)
     headline = said[0].headline if len(said) == 1 else _over_workloads(material)
     return Answer(headline, tuple(_summary(material)), said)
 
 
-def _of_workload(material: Material, workload: str) -> Said:
+def _at(material: Material, workload: str) -> Said:
     times = material.comparison(workload, TRAINING)
     sentences: list[str] = []
     if times is not None and len(times.summaries) > 1:
@@ -43,9 +45,10 @@ def _of_workload(material: Material, workload: str) -> Said:
     for metric in QUALITY:
         quality = material.comparison(workload, metric)
         if quality is not None and len(quality.summaries) > 1:
-            unit = " (in percentage points)" if metric.unit == "%" else ""
-            sentences.append(f"{metric.title}{unit}: {quality.answer}")
-    return Said(workload, _headline(times, workload), tuple(sentences))
+            sentences.append(f"{metric.title}: {quality.answer}")
+    family = material.family(workload, TRAINING)
+    warnings = family.warnings if family else ()
+    return Said(workload, _headline(times, workload), tuple(sentences), warnings)
 
 
 def _headline(times: Comparison | None, workload: str) -> str:
@@ -60,7 +63,7 @@ def _headline(times: Comparison | None, workload: str) -> str:
     against = [v for v in times.tested if best in (v.first, v.second)]
     if not against:
         return f"No two contenders on {workload} can be compared."
-    won = [v for v in against if v.different and _better(times, v.first, v.second) == best]
+    won = [v for v in against if _wins(v, best)]
     few = [v for v in against if v.outcome is Outcome.TOO_FEW]
     if len(won) == len(against):
         return f"{best} is the fastest on {workload}: {median}{_lead(times, best)}."
@@ -80,11 +83,11 @@ def _headline(times: Comparison | None, workload: str) -> str:
 
 def _over_workloads(material: Material) -> str:
     wins: Counter[str] = Counter()
-    for workload in material.workloads:
+    for workload in material.places:
         times = material.comparison(workload, TRAINING)
         if times is not None and (winner := _winner(times)):
             wins[winner] += 1
-    total = len(material.workloads)
+    total = len(material.places)
     if not wins:
         return f"None is shown to be the fastest on any of the {total} workloads."
     parts = [f"{name} on {number}" for name, number in wins.most_common(3)]
@@ -103,7 +106,7 @@ def _winner(times: Comparison) -> str | None:
         return None
     best = times.ranking[0]
     against = [v for v in times.tested if best in (v.first, v.second)]
-    won = [v for v in against if v.different and _better(times, v.first, v.second) == best]
+    won = [v for v in against if _wins(v, best)]
     return best if against and len(won) == len(against) else None
 
 
@@ -112,13 +115,13 @@ def _summary(material: Material) -> Iterator[str]:
     done = sum(result.complete for result in results)
     what = (
         f"{count(len(material.contenders), 'contender')}, "
-        f"{count(len(material.workloads), 'workload')}, "
+        f"{count(len(material.places), 'workload')}, "
         f"{done:,} of {len(results):,} trials complete"
     )
     missing = len(material.plan) - len(results)
     yield what + (f", {missing:,} not run yet." if missing else ".")
-    refused = [group for group in material.groups if group.certified is False]
-    unchecked = [group for group in material.groups if group.certified is None]
+    refused = [group for group in material.groups if group.proof == "no"]
+    unchecked = [group for group in material.groups if group.proof == "not checked"]
     if refused:
         names = list(dict.fromkeys(group.contender for group in refused))
         yield (
@@ -144,8 +147,9 @@ def _lead(times: Comparison, best: str) -> str:
     return ""
 
 
-def _better(times: Comparison, first: str, second: str) -> str:
-    return min(first, second, key=times.ranking.index)
+def _wins(verdict: Verdict, name: str) -> bool:
+    wanted = Outcome.BETTER if verdict.first == name else Outcome.WORSE
+    return verdict.outcome is wanted
 
 
 def _other(first: str, second: str, name: str) -> str:

@@ -33,36 +33,29 @@ def lead(material: Material) -> Chart | None:
     rows: list[Sequence[Cell]] = []
     by_name: dict[str, list[float]] = {}
     for group in material.groups:
-        place = material.against_best(group, TRAINING)
-        if place is None:
+        found = material.against_best(group, TRAINING)
+        shown = material.shown(group, TRAINING)
+        if found is None or shown is None:
             continue
-        best, verdict = place
-        low: float | None
-        high: float | None
-        value, low, high = 1.0, None, None
-        if verdict is not None and verdict.effect is not None:
-            value, around = verdict.effect.estimate, verdict.effect.interval
-            if verdict.first == best:
-                value, around = 1 / value, around.inverse() if around else None
-            low, high = (around.low, around.high) if around else (None, None)
-        by_name.setdefault(group.contender, []).append(value)
-        summary = material.summary(group, TRAINING)
+        around = found.interval
+        by_name.setdefault(group.contender, []).append(found.estimate)
         rows.append(
-            (group.workload, group.contender, group.framework, value, low, high,
-             summary.median if summary else None, len(group.complete))
+            (group.place, group.contender, group.framework, found.estimate,
+             around.low if around else None, around.high if around else None,
+             shown.median, shown.n)
         )  # fmt: skip
     if not rows:
         return None
     means = {n: math.exp(statistics.fmean(map(math.log, v))) for n, v in by_name.items()}
-    shown = sorted(by_name, key=lambda n: (-len(by_name[n]), means[n]))[:_MOST_IN_LEAD]
-    kept = [row for row in rows if row[1] in shown]
+    drawn = sorted(by_name, key=lambda n: (-len(by_name[n]), means[n]))[:_MOST_IN_LEAD]
+    kept = [row for row in rows if row[1] in drawn]
     note = "Median training time over the best median of the same workload; 1 is the best."
-    if len(material.workloads) > 1:
+    if len(material.places) > 1:
         note += " One dot a workload; the tick is their geometric mean."
     else:
         note += " Whiskers: 95 % bootstrap interval of the ratio."
-    if len(shown) < len(by_name):
-        note += f" The first {len(shown)} of {len(by_name)} contenders; all are in the matrix."
+    if len(drawn) < len(by_name):
+        note += f" The first {len(drawn)} of {len(by_name)} contenders; all are in the matrix."
     columns = (
         "workload", "contender", "framework", "ratio", "low", "high", "train_s", "n",
     )  # fmt: skip
@@ -74,15 +67,10 @@ def bars(material: Material, metric: Metric) -> Chart | None:
     """Medians with intervals, uncertified groups hollow."""
     rows: list[Sequence[Cell]] = []
     for group in material.groups:
-        summary = material.summary(group, metric)
-        if summary is None:
-            continue
-        around = summary.median_interval
-        rows.append(
-            (group.workload, group.contender, group.framework, summary.median,
-             around.low if around else None, around.high if around else None, summary.n,
-             "no" if group.certified is False else "yes" if group.certified else "not checked")
-        )  # fmt: skip
+        shown = material.shown(group, metric)
+        if shown is not None:
+            rows.append((group.place, group.contender, group.framework, shown.median, shown.low,
+                         shown.high, shown.n, group.proof))  # fmt: skip
     if not rows:
         return None
     table = Table.of_rows(
@@ -102,7 +90,7 @@ def phases(material: Material) -> Chart | None:
         for phase in PHASES:
             values = [r.phases[phase] for r in group.complete if phase in r.phases]
             if values:
-                rows.append((group.workload, group.contender, group.framework, phase,
+                rows.append((group.place, group.contender, group.framework, phase,
                              statistics.median(values)))  # fmt: skip
     if not rows:
         return None
@@ -115,15 +103,11 @@ def phases(material: Material) -> Chart | None:
 def memory_against_speed(material: Material) -> Chart | None:
     rows: list[Sequence[Cell]] = []
     for group in material.groups:
-        time, memory = (material.summary(group, m) for m in (TRAINING, PEAK_MEMORY))
-        if time is None or memory is None or group.certified is False:
+        time, memory = (material.shown(group, m) for m in (TRAINING, PEAK_MEMORY))
+        if time is None or memory is None or not group.certified:
             continue
-        t, m = time.median_interval, memory.median_interval
-        rows.append(
-            (group.workload, group.contender, group.framework, memory.median,
-             m.low if m else None, m.high if m else None, time.median,
-             t.low if t else None, t.high if t else None, time.n)
-        )  # fmt: skip
+        rows.append((group.place, group.contender, group.framework, memory.median, memory.low,
+                     memory.high, time.median, time.low, time.high, time.n))  # fmt: skip
     if not rows:
         return None
     columns = ("workload", "contender", "framework", "memory_mb", "memory_low", "memory_high",
@@ -146,12 +130,12 @@ def speed_ups(material: Material) -> Chart | None:
         cpu = on_cpu.get(key(group))
         if group.device != "gpu" or cpu is None or not group.values(TRAINING):
             continue
-        if False in (group.certified, cpu.certified):
+        if not (group.certified and cpu.certified):
             continue
         found = effect(cpu.values(TRAINING), group.values(TRAINING))
         around = found.interval
         rows.append(
-            (group.workload, cpu.contender, group.framework, found.estimate,
+            (group.workload, f"{cpu.contender}, {group.workload}", group.framework, found.estimate,
              around.low if around else None, around.high if around else None,
              min(found.runs), "yes")
         )  # fmt: skip
@@ -162,37 +146,27 @@ def speed_ups(material: Material) -> Chart | None:
     )
     note = "Median training time on the CPU over that on the GPU; above 1 the GPU is faster."
     return Chart("speed-ups", "bars", "GPU against CPU", table, note,
-                 {"unit": "×", "less": False, "title": "Speed-up"})  # fmt: skip
+                 {"unit": "×", "less": False, "title": "Speed-up", "every": True})  # fmt: skip
 
 
 def history(material: Material) -> tuple[Chart | None, list[str]]:
     """Training time over the releases of each framework, and where its level changed."""
-    from dlbench.statistics import Point, changepoints
-
     lines: dict[tuple[str, ...], list[Group]] = {}
     for group in material.groups:
         first = group.results[0]
-        if group.certified is not False and group.values(TRAINING):
+        if group.certified and group.values(TRAINING):
             usual = group.contender.replace(group.release, group.framework)
-            lines.setdefault((group.workload, group.framework, usual, first.machine), []).append(
-                group
-            )
+            key = (group.place, group.framework, usual, first.machine)
+            lines.setdefault(key, []).append(group)
     rows: list[Sequence[Cell]] = []
-    changes: list[str] = []
-    for (workload, framework, line, _), groups in lines.items():
+    for (place, framework, line, _), groups in lines.items():
         if len(groups) < 2:
             continue
         for group in groups:
-            summary = material.summary(group, TRAINING)
-            if summary is None:
-                continue
-            around = summary.median_interval
-            rows.append((workload, line, framework, group.release.partition("@")[2],
-                         summary.median, around.low if around else None,
-                         around.high if around else None, summary.n))  # fmt: skip
-        if len(groups) >= 3:
-            points = [Point(g.release, tuple(g.values(TRAINING))) for g in groups]
-            changes += [f"{workload}: {change.sentence}" for change in changepoints(points)]
+            shown = material.shown(group, TRAINING)
+            if shown is not None:
+                rows.append((place, line, framework, group.release.partition("@")[2],
+                             shown.median, shown.low, shown.high, shown.n))  # fmt: skip
     if not rows:
         return None, []
     columns = (
@@ -200,4 +174,14 @@ def history(material: Material) -> tuple[Chart | None, list[str]]:
     )  # fmt: skip
     note = "Median training time of each release, oldest first, with its 95 % interval."
     return Chart("history", "history", "Over the releases", Table.of_rows(columns, rows), note,
-                 {"unit": "s", "title": TRAINING.title}), changes  # fmt: skip
+                 {"unit": "s", "title": TRAINING.title}), _changes(material)  # fmt: skip
+
+
+def _changes(material: Material) -> list[str]:
+    """Where the level of a framework's training time changed along its releases."""
+    said = []
+    for place in material.places:
+        family = material.family(place, TRAINING)
+        for line in family.history if family else ():
+            said += [f"{place}: {line.framework}. {change.sentence}" for change in line.changes]
+    return said

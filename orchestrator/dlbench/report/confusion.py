@@ -30,7 +30,7 @@ def confusion(material: Material) -> tuple[Chart | None, list[str]]:
         trial = group.typical(ACCURACY)
         if trial is None:
             continue
-        folder = material.campaign.trial_folder(trial.id)
+        folder = group.folders[trial.id]
         if not (folder / "out" / "predictions.npz").is_file():
             continue
         target = _target(folder / "job.json")
@@ -41,8 +41,10 @@ def confusion(material: Material) -> tuple[Chart | None, list[str]]:
             known[digest][file] = _labels(name, source, digest, file)
         labels = known[digest][file]
         if labels is None:
-            left_out[f"The labels of {name} are not in the data cache: no confusion matrix of"
-                     f" {group.workload}. `dlbench data fetch {name}` brings them."] = None  # fmt: skip
+            left_out[
+                f"The labels of {name} are not in the data cache, so there is no confusion matrix"
+                f" of {group.workload}. `dlbench data fetch {name}` brings them."
+            ] = None
             continue
         counts = _counts(folder / "out" / "predictions.npz", output, labels)
         if counts is not None:
@@ -57,7 +59,7 @@ def confusion(material: Material) -> tuple[Chart | None, list[str]]:
 
 def _rows(group: Group, counts: Any) -> list[Sequence[Cell]]:
     return [
-        (group.workload, group.contender, group.framework, label, predicted, int(number))
+        (group.place, group.contender, group.framework, label, predicted, int(number))
         for label, line in enumerate(counts)
         for predicted, number in enumerate(line)
     ]

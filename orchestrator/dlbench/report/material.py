@@ -1,35 +1,45 @@
 """What a report is made of: a campaign's trials in groups, and the comparisons between these.
 
-A group is one contender on one workload. What may not be compared (another machine, engine or
-amount of work) is told apart in the contender's name.
+Groups and comparisons are those of `dlbench compare`, so that both say the same. A place is a
+workload on a device in a setting: what stands in one column of the summary.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from dlbench.analysis.comparison import Family
+from dlbench.analysis.groups import Stratum, cell_of, conditions_of, strata
+from dlbench.analysis.metrics import find_metric
+from dlbench.analysis.results import Results, open_results
+from dlbench.analysis.sources import read_files
 from dlbench.campaign import Campaign
 from dlbench.certificates import Certificate
 from dlbench.errors import UserError
 from dlbench.plan import Trial
-from dlbench.report.metrics import COMPARED, Metric
+from dlbench.report.metrics import COMPARED, TRAINING, Metric
 from dlbench.results import TrialResult
-from dlbench.statistics import Comparison, Measurements, Summary, Verdict, compare
+from dlbench.statistics import Comparison, Interval, Verdict
 
 
 @dataclass(frozen=True)
 class Group:
-    """The trials of one contender on one workload."""
+    """The trials of one contender in one place."""
 
-    workload: str
+    place: str
     contender: str
     results: tuple[TrialResult, ...]
+    folders: Mapping[str, Path] = field(repr=False)
+    """Where the files of each trial are, by its id."""
+
+    @property
+    def workload(self) -> str:
+        return self.results[0].workload
 
     @property
     def release(self) -> str:
@@ -47,10 +57,16 @@ class Group:
     def complete(self) -> tuple[TrialResult, ...]:
         return tuple(result for result in self.results if result.complete)
 
+    @cached_property
+    def certified(self) -> bool:
+        """Proven equal to the reference, all of its trials."""
+        return all(result.certified is True for result in self.results)
+
     @property
-    def certified(self) -> bool | None:
-        states = {result.certified for result in self.results}
-        return False if False in states else True if states == {True} else None
+    def proof(self) -> str:
+        """`yes`, `no`, or `not checked`."""
+        refused = any(result.certified is False for result in self.results)
+        return "yes" if self.certified else "no" if refused else "not checked"
 
     def values(self, metric: Metric) -> list[float]:
         found = (metric.of(result) for result in self.complete)
@@ -59,26 +75,50 @@ class Group:
     def typical(self, metric: Metric) -> TrialResult | None:
         """The complete trial in the middle: shown where one trial must stand for all."""
         ranked = sorted(
-            (value, result.index, result)
+            ((value, result.index, result.id), result)
             for result in self.complete
             if (value := metric.of(result)) is not None
         )
-        return ranked[(len(ranked) - 1) // 2][2] if ranked else None
+        return ranked[(len(ranked) - 1) // 2][1] if ranked else None
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A group's median with its interval, in the unit that is shown."""
+
+    median: float
+    low: float | None
+    high: float | None
+    n: int
+
+
+@dataclass(frozen=True)
+class AgainstBest:
+    """How a group compares with the best of its place."""
+
+    best: str
+    estimate: float
+    """Ratio of medians, or difference of means in the unit shown; less than the best is worse for
+    scores."""
+    interval: Interval | None
+    verdict: Verdict | None
+    """None: it is the best."""
 
 
 @dataclass(frozen=True)
 class Material:
-    campaign: Campaign
+    frames: Results
     about: Mapping[str, Any]
     plan: tuple[Trial, ...]
     results: tuple[TrialResult, ...]
     certificates: tuple[Certificate, ...]
     groups: tuple[Group, ...]
-    _compared: dict[tuple[str, str], Comparison | None] = field(default_factory=dict, repr=False)
+    _places: Mapping[tuple[str, tuple[tuple[str, str], ...]], str] = field(repr=False)
+    _families: dict[str, dict[str, Family]] = field(default_factory=dict, repr=False)
 
     @cached_property
-    def workloads(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(group.workload for group in self.groups))
+    def places(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(group.place for group in self.groups))
 
     @cached_property
     def contenders(self) -> tuple[str, ...]:
@@ -90,132 +130,156 @@ class Material:
     def frameworks(self) -> tuple[str, ...]:
         return tuple(sorted({group.framework for group in self.groups}))
 
-    def of_workload(self, workload: str) -> tuple[Group, ...]:
-        return self._by_workload[workload]
-
     @cached_property
-    def _by_workload(self) -> dict[str, tuple[Group, ...]]:
+    def _by_place(self) -> dict[str, tuple[Group, ...]]:
         return {
-            workload: tuple(group for group in self.groups if group.workload == workload)
-            for workload in self.workloads
+            place: tuple(group for group in self.groups if group.place == place)
+            for place in self.places
         }
+
+    def at(self, place: str) -> tuple[Group, ...]:
+        return self._by_place[place]
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
         """Those that any complete trial has."""
         return tuple(m for m in COMPARED if any(group.values(m) for group in self.groups))
 
-    def comparison(self, workload: str, metric: Metric) -> Comparison | None:
-        """All contenders of a workload on a metric; None where nobody has it."""
-        key = workload, metric.key
-        if key not in self._compared:
-            measured = {
-                group.contender: _measurements(group, metric)
-                for group in self.of_workload(workload)
-                if group.values(metric)
+    def family(self, place: str, metric: Metric) -> Family | None:
+        """All contenders of a place on a metric; None where nobody has it."""
+        if metric not in self.metrics:
+            return None
+        if metric.key not in self._families:
+            compared = self.frames.compare(metric.key, stability=metric is TRAINING)
+            self._families[metric.key] = {
+                self._places[family.stratum.workload, family.stratum.fixed]: family
+                for family in compared.families
             }
-            self._compared[key] = (
-                compare(measured, metric.kind, metric=metric.title.lower(), draws=_draws(measured))
-                if measured
-                else None
-            )
-        return self._compared[key]
+        return self._families[metric.key].get(place)
 
-    def summary(self, group: Group, metric: Metric) -> Summary | None:
-        comparison = self.comparison(group.workload, metric)
-        return comparison.summaries.get(group.contender) if comparison else None
+    def comparison(self, place: str, metric: Metric) -> Comparison | None:
+        family = self.family(place, metric)
+        return family.comparison if family else None
 
-    def against_best(self, group: Group, metric: Metric) -> tuple[str, Verdict | None] | None:
-        """(best comparable contender, verdict against it); None: the group is not ranked."""
-        comparison = self.comparison(group.workload, metric)
+    def shown(self, group: Group, metric: Metric) -> Shown | None:
+        comparison = self.comparison(group.place, metric)
+        summary = comparison.summaries.get(group.contender) if comparison else None
+        if summary is None or not summary.n or not group.complete:
+            return None
+        around, factor = summary.median_interval, metric.factor
+        low, high = (around.low * factor, around.high * factor) if around else (None, None)
+        return Shown(summary.median * factor, low, high, summary.n)
+
+    def against_best(self, group: Group, metric: Metric) -> AgainstBest | None:
+        """None: the group is not ranked."""
+        comparison = self.comparison(group.place, metric)
         if comparison is None or group.contender not in comparison.ranking:
             return None
         for best in comparison.ranking:
             if best == group.contender:
-                return best, None
+                return AgainstBest(best, _neutral(metric), None, None)
             verdict = _between(comparison, group.contender, best)
             if verdict is not None and verdict.effect is not None:
-                return best, verdict
+                return _turned(verdict, best, metric)
         return None
 
 
 def load(folder: Path) -> Material:
     """A campaign, read for a report."""
-    campaign = Campaign.open(folder)
-    about = campaign.about()
-    plan = tuple(campaign.trials())
-    results = tuple(result for trial in plan if (result := campaign.result(trial.id)) is not None)
-    if not results:
+    frames = open_results(folder)
+    trials = frames.trials()
+    if not len(trials):
         raise UserError(
             f"{folder} has no trial that has ended.", f"`dlbench watch {folder}` follows it."
         )
-    return Material(campaign, about, plan, results, _certificates(campaign), _groups(results))
+    names = trials["id"].to_list()
+    folders = {name: frames.trial(name).folder for name in names}
+    contents = read_files([folders[name] / "trial.json" for name in names])
+    results = {
+        name: TrialResult.from_json(json.loads(content))
+        for name, content in zip(names, contents, strict=True)
+        if content is not None
+    }
+    rows = {str(row["id"]): row for row in trials.iter_rows(named=True)}
+    every = strata(trials, find_metric(TRAINING.key, trials.schema), "release")
+    places = _places(every)
+    members: dict[Any, list[str]] = {}
+    for name, row in rows.items():
+        members.setdefault((cell_of(row), conditions_of(row)), []).append(name)
+    groups = []
+    for stratum in every:
+        for group in stratum.groups:
+            first = rows[str(group.trials[0]["id"])]
+            own = [
+                name for name in members[cell_of(first), conditions_of(first)] if name in results
+            ]
+            groups.append(
+                Group(
+                    places[stratum.workload, stratum.fixed],
+                    group.name,
+                    tuple(results[name] for name in own),
+                    {results[name].id: folders[name] for name in own},
+                )
+            )
+    groups.sort(key=lambda g: (g.place, *_order(g.release), g.contender))
+    sources = [Campaign.open(source.folder) for source in frames.sources]
+    return Material(
+        frames,
+        frames.sources[0].about,
+        tuple(trial for source in sources for trial in source.trials()),
+        tuple(results.values()),
+        tuple(certificate for source in sources for certificate in _certificates(source)),
+        tuple(groups),
+        places,
+    )
 
 
-def _groups(results: Sequence[TrialResult]) -> tuple[Group, ...]:
-    from dlbench.summary import contender
-
-    several_engines = len({result.engine for result in results}) > 1
-    machines = {m: n for n, m in enumerate(dict.fromkeys(r.machine for r in results), 1)}
-    names: dict[tuple[str, ...], str] = {}
-    budgets: dict[str, set[str]] = {}
-    for result in results:
-        budgets.setdefault(result.workload, set()).add(_budget(result))
-    grouped: dict[tuple[str, str], list[TrialResult]] = {}
-    for result in results:
-        key = (result.release, result.variant, result.device, result.setting)
-        if key not in names:
-            names[key] = contender(result)
-        name = names[key]
-        if several_engines:
-            name += f" {result.engine}"
-        if len(machines) > 1:
-            name += f" machine {machines[result.machine]}"
-        if len(budgets[result.workload]) > 1:
-            name += f" {_budget(result)}"
-        grouped.setdefault((result.workload, name), []).append(result)
-    groups = [Group(workload, name, tuple(found)) for (workload, name), found in grouped.items()]
-    return tuple(sorted(groups, key=lambda g: (g.workload, *_order(g.release), g.contender)))
+def _places(every: Sequence[Stratum]) -> dict[tuple[str, tuple[tuple[str, str], ...]], str]:
+    """A name for each stratum: the workload, and what else tells it apart."""
+    engines = {dict(stratum.fixed).get("engine") for stratum in every}
+    named = {}
+    for stratum in every:
+        fixed = dict(stratum.fixed)
+        apart = [fixed[key] for key, usual in (("device", "cpu"), ("setting", "matched"))
+                 if fixed.get(key, usual) != usual]  # fmt: skip
+        if len(engines) > 1:
+            apart.append(fixed.get("engine", ""))
+        name = f"{stratum.workload} ({', '.join(apart)})" if apart else stratum.workload
+        named[stratum.workload, stratum.fixed] = name
+    return named
 
 
-def _budget(result: TrialResult) -> str:
-    scale = result.scale
-    if scale.get("steps"):
-        return f"{scale['steps']} steps"
-    return f"{scale.get('epochs')} epochs" if scale.get("epochs") else ""
-
-
-def _order(release: str) -> tuple[Any, ...]:
+def _order(release: str) -> tuple[str, Any]:
     """Frameworks by name, versions by their numbers."""
+    from packaging.version import InvalidVersion, Version
+
     framework, _, version = release.partition("@")
-    numbers = tuple(
-        (0, int(part), "") if part.isdigit() else (1, 0, part)
-        for part in re.findall(r"\d+|[a-z]+", version)
-    )
-    return framework, numbers
+    number, _, rest = version.partition("-")
+    try:
+        return framework, (Version(number), rest)
+    except InvalidVersion:
+        return framework, (Version("0"), version)
 
 
-def _measurements(group: Group, metric: Metric) -> Measurements:
-    pairs = [(r, value) for r in group.complete if (value := metric.of(r)) is not None]
-    first = pairs[0][0]
-    return Measurements(
-        values=tuple(value for _, value in pairs),
-        keys=tuple(str(result.seed) for result, _ in pairs),
-        certified=group.certified is not False,
-        complete=True,
-        data=str(first.scale.get("data", "")),
-        machine=first.machine,
-        scale="/".join(
-            f"{key}={first.scale.get(key)}"
-            for key in ("epochs", "steps", "batch", "cpus", "memory_bytes", "threads")
-        ),
-    )
+def _neutral(metric: Metric) -> float:
+    return 1.0 if metric.kind.scale == "ratio" else 0.0
 
 
-def _draws(measured: Mapping[str, Measurements]) -> int:
-    """Fewer resamples where there are very many runs: their intervals need no more."""
-    runs = sum(len(group.values) for group in measured.values())
-    return 2000 if runs <= 2000 else 1000
+def _turned(verdict: Verdict, best: str, metric: Metric) -> AgainstBest:
+    """The verdict's effect, read from the group's side."""
+    assert verdict.effect is not None
+    estimate, around = verdict.effect.estimate, verdict.effect.interval
+    ratio = metric.kind.scale == "ratio"
+    if verdict.first == best:
+        estimate = 1 / estimate if ratio else -estimate
+        if around is not None:
+            around = around.inverse() if ratio else around.negative()
+    if not ratio:
+        estimate *= metric.factor
+        if around is not None:
+            low, high = around.low * metric.factor, around.high * metric.factor
+            around = Interval(low, high, around.level, around.runs, around.method)
+    return AgainstBest(best, estimate, around, verdict)
 
 
 def _between(comparison: Comparison, first: str, second: str) -> Verdict | None:

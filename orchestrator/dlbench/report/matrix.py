@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dlbench.report.material import Group, Material
@@ -34,32 +35,59 @@ class Row:
 
 @dataclass(frozen=True)
 class Matrix:
-    metric: Metric
-    workloads: tuple[str, ...]
+    title: str
+    note: str
+    columns: tuple[str, ...]
     rows: tuple[Row, ...]
 
 
 def matrices(material: Material) -> tuple[Matrix, ...]:
-    """One for each metric that there is."""
-    by_place = {(group.contender, group.workload): group for group in material.groups}
-    frameworks = {group.contender: group.framework for group in material.groups}
+    """One for each metric, a column a place; or one for all metrics, where there is one place."""
+    groups = {(group.contender, group.place): group for group in material.groups}
+    if len(material.places) == 1:
+        only = material.places[0]
+        columns = [(only, metric) for metric in material.metrics]
+        titles = tuple(metric.title for metric in material.metrics)
+        note = (
+            "Each cell: how many times the best, or how far from it in percentage points (pp);"
+            " below it the median and the 95 % interval of that ratio or difference."
+            " More colour is worse."
+        )
+        return (Matrix(only, note, titles, _rows(material, groups, columns)),)
     return tuple(
         Matrix(
-            metric,
-            material.workloads,
-            tuple(
-                Row(
-                    name,
-                    frameworks[name],
-                    tuple(
-                        _cell(material, by_place.get((name, workload)), metric)
-                        for workload in material.workloads
-                    ),
-                )
-                for name in material.contenders
-            ),
+            metric.title,
+            _note(metric),
+            material.places,
+            _rows(material, groups, [(place, metric) for place in material.places]),
         )
         for metric in material.metrics
+    )
+
+
+def _rows(
+    material: Material,
+    groups: Mapping[tuple[str, str], Group],
+    columns: Sequence[tuple[str, Metric]],
+) -> tuple[Row, ...]:
+    frameworks = {group.contender: group.framework for group in material.groups}
+    return tuple(
+        Row(
+            name,
+            frameworks[name],
+            tuple(_cell(material, groups.get((name, place)), metric) for place, metric in columns),
+        )
+        for name in material.contenders
+    )
+
+
+def _note(metric: Metric) -> str:
+    ratio = metric.kind.scale == "ratio"
+    what = "as a multiple of the best" if ratio else "as a difference from the best"
+    span = "ratio" if ratio else "difference"
+    return (
+        f"{metric.title} {what} of the column; below it the median and the 95 % interval of the"
+        f" {span}. More colour is worse."
     )
 
 
@@ -70,40 +98,34 @@ def _cell(material: Material, group: Group | None, metric: Metric) -> Cell:
         counts = Counter(result.outcome.value for result in group.results)
         words = ", ".join(f"{n} {word}" if n > 1 else word for word, n in counts.items())
         return Cell(words, "failed", state="failed", hint=group.results[-1].reason[:300])
-    summary = material.summary(group, metric)
-    if summary is None:
+    shown = material.shown(group, metric)
+    if shown is None:
         return Cell("–", state="empty", hint=f"no {metric.title.lower()}")
-    value = f"{written(summary.median)} {metric.unit}".strip()
+    value = f"{written(shown.median)} {metric.unit}".strip()
     lost = len(group.results) - len(group.complete)
-    counted = f"n = {summary.n}" + (f", {lost} failed" if lost else "")
-    if group.certified is False:
-        return Cell("not certified", value, state="uncertified", hint="shown, never ranked")
-    place = material.against_best(group, metric)
-    if place is None:
+    counted = f"n = {shown.n}" + (f", {lost} failed" if lost else "")
+    if not group.certified:
+        why = "not certified" if group.proof == "no" else "proof not made"
+        return Cell(why, value, state="uncertified", hint="shown, never ranked")
+    found = material.against_best(group, metric)
+    if found is None:
         return Cell(value, "not comparable", state="uncertified", hint=counted)
-    best, verdict = place
-    if verdict is None or verdict.effect is None:
-        return Cell(value, "best median", 0, hint=counted)
-    effect = verdict.effect
-    estimate, around = effect.estimate, effect.interval
-    inverted = verdict.first == best
+    if found.verdict is None:
+        return Cell(value, "best", 0, hint=counted)
+    estimate, around = found.estimate, found.interval
     if metric.kind.scale == "difference":
-        if inverted:
-            estimate, around = -estimate, around.negative() if around else None
         shade = _of_difference(abs(estimate), metric)
-        main = (
-            f"{estimate:+.{2 if metric.unit == '%' else 4}f}{' pp' if metric.unit == '%' else ''}"
-        )
+        points = metric.unit == "%"
+        main = f"{estimate:+.2f} pp" if points else f"{estimate:+.4f}"
         span = f" [{around.low:+.2f}, {around.high:+.2f}]" if around else ""
     else:
         # How much worse than the best, so that more is always worse.
-        if inverted == metric.kind.less_is_better:
+        if not metric.kind.less_is_better:
             estimate, around = 1 / estimate, around.inverse() if around else None
         shade = _of_ratio(estimate)
         main = ratio(estimate)
         span = f" [{ratio(around.low)[1:]}, {ratio(around.high)[1:]}]" if around else ""
-    said = verdict.sentence
-    return Cell(main, f"{value}{span}", shade, hint=f"{said} ({counted})")
+    return Cell(main, f"{value}{span}", shade, hint=f"{found.verdict.sentence} ({counted})")
 
 
 def _of_ratio(value: float) -> int:

@@ -38,7 +38,7 @@ def html(material: Material) -> str:
     failures, more = records.failures(material)
     frameworks = {group.contender: group.framework for group in material.groups}
     page = {
-        "workloads": list(material.workloads),
+        "workloads": list(material.places),
         "frameworks": list(material.frameworks),
         "contenders": [[name, frameworks[name]] for name in material.contenders],
     }
@@ -62,7 +62,7 @@ def html(material: Material) -> str:
         notes=[str(note) for note in material.about.get("notes", ())],
         suite=str(material.about.get("suite", "")),
         frameworks=material.frameworks,
-        workloads=material.workloads,
+        workloads=material.places,
         started=_day(material),
         made=time.strftime("%Y-%m-%d"),
         version=__version__,

@@ -6,6 +6,7 @@ import shlex
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from dlbench.certificates import Certificate
@@ -44,16 +45,16 @@ class Command:
 def failures(material: Material) -> tuple[list[Failure], int]:
     """Failed trials, alike ones told once; and how many kinds were left out."""
     planned = {trial.id: trial for trial in material.plan}
-    kinds: dict[tuple[str, str, str, str], list[TrialResult]] = {}
+    kinds: dict[tuple[str, str, str, str], list[tuple[TrialResult, Path]]] = {}
     for group in material.groups:
         for result in group.results:
             if not result.complete:
-                key = (group.contender, group.workload, result.outcome.value, result.reason)
-                kinds.setdefault(key, []).append(result)
+                key = (group.contender, group.place, result.outcome.value, result.reason)
+                kinds.setdefault(key, []).append((result, group.folders[result.id]))
     found = []
     for (contender, workload, outcome, reason), alike in list(kinds.items())[:_MOST_FAILURES]:
-        first = alike[0]
-        log = log_tail(material.campaign.trial_folder(first.id) / "log.txt") or first.notes
+        first, folder = alike[0]
+        log = log_tail(folder / "log.txt") or first.notes
         reached = f"after {len(first.curve)} epochs" if first.curve else "before its first epoch"
         found.append(
             Failure(contender, workload, outcome, len(alike), first.seed, first.id, reached,
@@ -98,7 +99,7 @@ def _command(group: Group, planned: Mapping[str, Trial]) -> Command:
     seeds = [result.seed for result in group.results]
     span = max(seeds) - first.seed + 1
     text = command_of(planned[first.id], span)
-    return Command(group.contender, group.workload, len(group.results), text)
+    return Command(group.contender, group.place, len(group.results), text)
 
 
 def machine(material: Material) -> list[tuple[str, str]]:
@@ -108,7 +109,9 @@ def machine(material: Material) -> list[tuple[str, str]]:
     def of(key: str) -> Any:
         return about.get(key)
 
-    gpus = Counter(str(gpu.get("name")) for gpu in of("gpus") or ())
+    gpus = Counter(
+        str(gpu.get("name") if isinstance(gpu, dict) else gpu) for gpu in of("gpus") or ()
+    )
     turbo = of("turbo")
     facts = [
         ("CPU", of("cpu_model")),

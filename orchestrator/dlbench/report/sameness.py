@@ -24,7 +24,7 @@ def seeds(material: Material) -> tuple[Chart | None, list[str]]:
         for result in group.complete:
             value = metric.of(result)
             if value is not None and result.seed in wanted:
-                rows.append((group.workload, group.contender, group.framework, result.seed, value,
+                rows.append((group.place, group.contender, group.framework, result.seed, value,
                              result.metrics.get("loss")))  # fmt: skip
     if not rows:
         return None, []
@@ -46,7 +46,7 @@ def _repeated(material: Material, metric: Metric) -> list[str]:
         spread = _spread(group, metric)
         if spread is None:
             continue
-        where = f"{group.contender} on {group.workload}"
+        where = f"{group.contender} on {group.place}"
         if spread == 0:
             alike.append(where)
         else:

@@ -38,7 +38,7 @@ def convergence(material: Material) -> Chart | None:
                     continue
                 metrics[name] = None
                 low, high = _central(values)
-                rows.append((group.workload, group.contender, group.framework, name, epoch,
+                rows.append((group.place, group.contender, group.framework, name, epoch,
                              seconds, statistics.median(values), low, high))  # fmt: skip
     if not rows:
         return None
@@ -59,7 +59,7 @@ def timelines(material: Material) -> Chart | None:
     stretches: list[list[Any]] = []
     for group in material.groups:
         trial = group.typical(TRAINING) or group.results[0]
-        folder = material.campaign.trial_folder(trial.id)
+        folder = group.folders[trial.id]
         samples = read_samples(folder / "samples.jsonl")
         if samples is None or len(samples.samples) < 3:
             continue
@@ -68,14 +68,14 @@ def timelines(material: Material) -> Chart | None:
             passed = sample.t - previous.t
             cpu = 100 * (sample.cpu_s - previous.cpu_s) / passed if passed > 0 else None
             gpus = sample.gpus
-            rows.append((group.workload, group.contender, group.framework, round(sample.t, 2),
+            rows.append((group.place, group.contender, group.framework, round(sample.t, 2),
                          None if cpu is None else round(cpu, 1),
                          round(sample.memory_bytes / 1e6, 1),
                          _most(g.util_percent for g in gpus),
                          _total((g.process_memory_bytes or g.memory_bytes for g in gpus), 1e6),
                          _total((g.power_w for g in gpus), 1.0)))  # fmt: skip
             previous = sample
-        stretches.append([group.workload, group.contender, trial.id, _phases(folder)])
+        stretches.append([group.place, group.contender, trial.id, _phases(folder)])
     if not rows:
         return None
     columns = ("workload", "contender", "framework", "t", "cpu_percent", "memory_mb",
@@ -97,10 +97,10 @@ def step_times(material: Material) -> Chart | None:
         trial = group.typical(STEP)
         if trial is None:
             continue
-        steps = sorted(_steady(material.campaign.trial_folder(trial.id) / "events.jsonl"))
+        steps = sorted(_steady(group.folders[trial.id] / "events.jsonl"))
         if len(steps) < 5:
             continue
-        rows.append((group.workload, group.contender, group.framework, len(steps),
+        rows.append((group.place, group.contender, group.framework, len(steps),
                      *(_quantile(steps, q) for q in (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)),
                      steps[-1]))  # fmt: skip
     if not rows:

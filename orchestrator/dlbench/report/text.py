@@ -73,7 +73,7 @@ def latex(material: Material) -> str:
 
 
 def _table(material: Material, workload: str) -> tuple[list[str], list[list[str]]]:
-    groups = material.of_workload(workload)
+    groups = material.at(workload)
     metrics = [m for m in _COLUMNS if any(group.values(m) for group in groups)]
     columns = ["contender", "n", *(f"{m.title} ({m.unit})" if m.unit else m.title for m in metrics)]
     rows = [_row(material, group, metrics) for group in _ranked(material, groups)]
@@ -84,8 +84,8 @@ def _ranked(material: Material, groups: Sequence[Group]) -> list[Group]:
     """The best first, then those that are not ranked, then those that failed."""
 
     def place(group: Group) -> tuple[bool, bool, float]:
-        summary = material.summary(group, TRAINING)
-        return group.certified is False, summary is None, summary.median if summary else 0.0
+        shown = material.shown(group, TRAINING)
+        return not group.certified, shown is None, shown.median if shown else 0.0
 
     return sorted(groups, key=place)
 
@@ -100,19 +100,17 @@ def _row(material: Material, group: Group, metrics: Sequence[Metric]) -> list[st
 
 
 def _value(material: Material, group: Group, metric: Metric) -> str:
-    summary = material.summary(group, metric)
-    if summary is None:
+    shown = material.shown(group, metric)
+    if shown is None:
         return "–"
-    around = summary.median_interval
-    span = f" [{written(around.low)}, {written(around.high)}]" if around else ""
-    return f"{written(summary.median)}{span}"
+    span = "" if shown.low is None else f" [{written(shown.low)}, {written(shown.high)}]"
+    return f"{written(shown.median)}{span}"
 
 
 def _outcomes(group: Group) -> Iterator[str]:
-    for outcome in dict.fromkeys(result.outcome.value for result in group.results):
-        yield outcome
-    if group.certified is False:
-        yield "not certified"
+    yield from dict.fromkeys(result.outcome.value for result in group.results)
+    if not group.certified:
+        yield "not certified" if group.proof == "no" else "proof not made"
 
 
 def _md(text: str) -> str:

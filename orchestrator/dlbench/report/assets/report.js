@@ -34,6 +34,7 @@
     return String(+value.toPrecision(4));
   }
 
+  const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', sans-serif";
   const unique = (values) => [...new Set(values)];
 
   // ---- colours ------------------------------------------------------------------------------
@@ -177,7 +178,7 @@
   function base() {
     return {
       animation: false,
-      textStyle: { fontFamily: "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif", color: ink.ink },
+      textStyle: { fontFamily: FONT, color: ink.ink },
       tooltip: {
         trigger: "item", confine: true, backgroundColor: ink.back, borderColor: ink.line, padding: [7, 11],
         textStyle: { color: ink.ink, fontSize: 13 }, extraCssText: "box-shadow: 0 2px 12px rgba(0,0,0,.18)",
@@ -189,11 +190,11 @@
     return {
       type: "value", axisLine: { show: false }, axisTick: { show: false },
       axisLabel: { color: ink.soft, fontSize: 12, formatter: brief, hideOverlap: true },
-      splitLine: { lineStyle: { color: ink.line } }, nameTextStyle: nameStyle(), ...extra,
+      splitLine: { showMaxLine: false, lineStyle: { color: ink.line } }, nameTextStyle: nameStyle(), ...extra,
     };
   }
   function names(labels, width, extra) {
-    const longest = Math.max(...labels.map((label) => label.length), 4) * 7.1 + 14;
+    const longest = Math.max(...labels.map(textWidth), 30) + 16;
     const room = Math.min(longest, width * 0.4);
     return {
       room,
@@ -205,10 +206,15 @@
       },
     };
   }
+  const pen = document.createElement("canvas").getContext("2d");
+  function textWidth(text) {
+    pen.font = "13px " + FONT;
+    return Math.ceil(pen.measureText(text).width);
+  }
   const line = (x1, y1, x2, y2, stroke, lineWidth) =>
     ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke, lineWidth }, silent: true });
   const words = (x, y, text, fill, extra) =>
-    ({ type: "text", silent: true, style: { x, y, text, fill, fontSize: 12.5, verticalAlign: "middle", ...extra } });
+    ({ type: "text", silent: true, style: { x, y, text, fill, fontFamily: FONT, fontSize: 12.5, verticalAlign: "middle", ...extra } });
 
   const MOST_BARS = 60;
   function cut(view, items, most) {
@@ -290,16 +296,17 @@
   };
 
   drawings.bars = (view) => {
-    const { unit, less } = view.data.settings;
+    const { unit, less, every } = view.data.settings;
     const sign = less ? 1 : -1;
-    const all = visible(view.data).sort((a, b) =>
-      (a.certified === "no") - (b.certified === "no") || sign * (a.median - b.median));
+    view.everyWorkload = Boolean(every);
+    const all = visible(view.data, every).sort((a, b) =>
+      (a.certified !== "yes") - (b.certified !== "yes") || sign * (a.median - b.median));
     const rows = cut(view, all, MOST_BARS);
     if (!rows.length) return null;
     const { room, axis } = names(rows.map((row) => row.contender), view.width);
     const top = Math.max(...rows.map((row) => Math.max(row.median, row.high ?? 0)));
     const label = (row) => (unit === "×" ? "×" + number(row.median) : number(row.median) + (unit ? " " + unit : ""))
-      + (row.certified === "no" ? ", not certified" : "");
+      + (row.certified !== "yes" ? ", " + (row.certified === "no" ? "not certified" : "proof not made") : "");
     return {
       height: rows.length * 30 + 48,
       option: {
@@ -312,7 +319,7 @@
             type: "bar", barWidth: 16,
             data: rows.map((row) => ({
               value: row.median,
-              itemStyle: row.certified === "no"
+              itemStyle: row.certified !== "yes"
                 ? { color: "transparent", borderColor: colour(row.framework), borderType: "dashed", borderWidth: 1.5 }
                 : { color: colour(row.framework), borderRadius: [0, 3, 3, 0] },
             })),
@@ -604,7 +611,7 @@
         ...base(),
         grid: { left: room, right: 24, top: 6, bottom: 34 },
         yAxis: { ...axis, splitLine: { show: true, lineStyle: { color: ink.line } } },
-        xAxis: valueAxis({ scale: true, splitLine: { show: false }, axisLabel: { color: ink.soft, fontSize: 12, hideOverlap: true, formatter: (v) => brief(v) + (unit ? " " + unit : "") } }),
+        xAxis: valueAxis({ scale: true, boundaryGap: ["6%", "6%"], splitLine: { show: false }, axisLabel: { color: ink.soft, fontSize: 12, hideOverlap: true, formatter: (v) => brief(v) + (unit ? " " + unit : "") } }),
         series: [{
           type: "scatter", symbolSize: 11, data: rows.map((row) => ({
             value: [row.value, contenders.indexOf(row.contender)],
