@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 from dlbench.outcomes import Outcome
 from dlbench.results import TrialResult
@@ -21,6 +22,7 @@ def contender(result: TrialResult) -> str:
     return " ".join(parts)
 
 
+@cache
 def _usual_variant(release: str) -> str:
     from dlbench.environments import releases
     from dlbench.errors import UserError

@@ -25,7 +25,7 @@ FRAMEWORKS = {
     "mxnet": {"mxnet"},
     "theano": {"theano", "lasagne"},
     "chainer": {"chainer", "cupy"},
-    "jax": {"jax", "jaxlib", "flax", "optax"},
+    "jax": {"jax", "flax", "optax", "orbax"},
 }
 
 

@@ -112,3 +112,30 @@ def test_a_changed_plan_is_not_resumed(orchestrator, tmp_path: Path) -> None:
     )
     assert resumed.returncode == 2
     assert "no longer what was planned" in resumed.stderr
+
+
+def test_a_full_disk_loses_nothing(orchestrator, tmp_path: Path) -> None:
+    command, environment = orchestrator
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "none", str(disk)]
+    if subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("this user may not mount a small disk")
+    try:
+        out = disk / "campaign"
+        options = ("--engine", "process", "--framework", "numpy", "--repeats", "9", "--steps", "9")
+        full = subprocess.run(
+            command("run", *options, "--out", str(out)),
+            env=environment, capture_output=True, text=True,
+        )  # fmt: skip
+        assert full.returncode == 2, full.stderr
+        assert "No space left on device" in full.stderr
+        assert "Traceback" not in full.stderr
+        finished = len(list(out.glob("trials/*/trial.json")))
+        assert finished < 9
+        subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
+        done = subprocess.run(command("run", "--resume", str(out)), env=environment)
+        assert done.returncode == 0
+        assert len(Campaign(out).results()) == 9
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 
 import typer
@@ -9,6 +10,9 @@ from typer.exceptions import TyperException
 
 from dlbench.cli import compare, data, doctor, images, listing, report, run, show, verify
 from dlbench.errors import UserError
+
+_BEYOND_US = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO)
+"""What a disk can do to any command at any moment."""
 
 app = typer.Typer(
     name="dlbench",
@@ -56,6 +60,16 @@ def main() -> int:
         return 130
     except BrokenPipeError:
         return 1
+    except OSError as error:
+        if error.errno not in _BEYOND_US:
+            raise
+        place = f" at {error.filename}" if error.filename else ""
+        print(f"dlbench: {error.strerror}{place}.", file=sys.stderr)
+        print(
+            "         Make room or choose another place; `dlbench run --resume` goes on.",
+            file=sys.stderr,
+        )
+        return 2
     except TyperException as error:  # a wrong option or none at all: typer words it well
         print(error.format_message(), file=sys.stderr)
         return 2
