@@ -58,7 +58,7 @@ def test_help_has_an_example(command: tuple[str, ...]) -> None:
         (("run", "--resume", "/nowhere"), "holds no campaign"),
         (("show", "/nowhere"), "holds no campaign"),
         (("lst",), "list"),
-        (("run", "--repeats", "many"), "many"),
+        (("run", "--repeats", "many"), "--repeats"),
         (("data", "fetch", "mnits"), "mnist"),
         (("images", "build", "pytroch"), "pytorch"),
         (("verify", "--workload", "digits"), "digits-cnn"),
