@@ -89,7 +89,7 @@ def _over_workloads(material: Material) -> str:
             wins[winner] += 1
     total = len(material.places)
     if not wins:
-        return f"None is shown to be the fastest on any of the {total} workloads."
+        return _leader(material)
     parts = [f"{name} on {number}" for name, number in wins.most_common(3)]
     first, number = wins.most_common(1)[0]
     if len(wins) == 1:
@@ -98,6 +98,19 @@ def _over_workloads(material: Material) -> str:
         text = f"The fastest of {total} workloads: {listing(parts)}"
     open_ = total - sum(wins.values())
     return text + (f"; on {open_} no contender is shown to be." if open_ else ".")
+
+
+def _leader(material: Material) -> str:
+    """Where nobody is shown to be the fastest: who has the best median most often."""
+    places = [material.comparison(place, TRAINING) for place in material.places]
+    compared = [times for times in places if times is not None and len(times.ranking) > 1]
+    total = len(material.places)
+    if not compared:
+        return f"There is nothing to compare in any of the {total} columns below."
+    name, number = Counter(times.ranking[0] for times in compared).most_common(1)[0]
+    few = all(v.outcome is Outcome.TOO_FEW for times in compared for v in times.tested)
+    why = "there are too few runs to show it" if few else "it is not shown to be the fastest on any"
+    return f"{name} was the quickest on {number} of {total} workloads, but {why}."
 
 
 def _winner(times: Comparison) -> str | None:
@@ -114,8 +127,7 @@ def _summary(material: Material) -> Iterator[str]:
     results = material.results
     done = sum(result.complete for result in results)
     what = (
-        f"{count(len(material.contenders), 'contender')}, "
-        f"{count(len(material.places), 'workload')}, "
+        f"{count(len(material.contenders), 'contender')}, {_workloads(material)}, "
         f"{done:,} of {len(results):,} trials complete"
     )
     missing = len(material.plan) - len(results)
@@ -135,6 +147,13 @@ def _summary(material: Material) -> Iterator[str]:
             f"For {count(len(unchecked), 'combination')} of contender and workload there is"
             " no proof that the model equals the reference."
         )
+
+
+def _workloads(material: Material) -> str:
+    names = {group.workload for group in material.groups}
+    devices = sorted({group.device for group in material.groups})
+    where = f" on {listing(devices)}" if len(devices) > 1 else ""
+    return count(len(names), "workload") + where
 
 
 def _lead(times: Comparison, best: str) -> str:

@@ -134,11 +134,12 @@ def speed_ups(material: Material) -> Chart | None:
             continue
         found = effect(cpu.values(TRAINING), group.values(TRAINING))
         around = found.interval
-        rows.append(
-            (group.workload, f"{cpu.contender}, {group.workload}", group.framework, found.estimate,
-             around.low if around else None, around.high if around else None,
+        low, high = (around.low, around.high) if around else (None, None)
+        rows += [
+            (place, cpu.contender, group.framework, found.estimate, low, high,
              min(found.runs), "yes")
-        )  # fmt: skip
+            for place in (cpu.place, group.place)
+        ]  # fmt: skip
     if not rows:
         return None
     table = Table.of_rows(
@@ -146,7 +147,7 @@ def speed_ups(material: Material) -> Chart | None:
     )
     note = "Median training time on the CPU over that on the GPU; above 1 the GPU is faster."
     return Chart("speed-ups", "bars", "GPU against CPU", table, note,
-                 {"unit": "×", "less": False, "title": "Speed-up", "every": True})  # fmt: skip
+                 {"unit": "×", "less": False, "title": "Speed-up"})  # fmt: skip
 
 
 def history(material: Material) -> tuple[Chart | None, list[str]]:

@@ -7,6 +7,7 @@ workload on a device in a setting: what stands in one column of the summary.
 from __future__ import annotations
 
 import json
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,9 +23,18 @@ from dlbench.campaign import Campaign
 from dlbench.certificates import Certificate
 from dlbench.errors import UserError
 from dlbench.plan import Trial
-from dlbench.report.metrics import COMPARED, TRAINING, Metric
+from dlbench.report.metrics import COMPARED, QUALITY, TRAINING, Metric
 from dlbench.results import TrialResult
-from dlbench.statistics import Comparison, Interval, Verdict
+from dlbench.statistics import Comparison, Interval, Verdict, compare
+
+TESTED = (TRAINING, *QUALITY)
+"""The metrics on which differences are tested. Of the others sizes and intervals are shown, and
+nothing is claimed: asking ten questions of each pair would make every answer weaker."""
+_DRAWS = 1000
+_NEEDED = (
+    "id", "workload", "release", "variant", "device", "setting", "engine", "machine", "data",
+    "budget_epochs", "budget_steps", "batch", "threads", "cpus", "memory_limit_bytes",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -115,6 +125,7 @@ class Material:
     groups: tuple[Group, ...]
     _places: Mapping[tuple[str, tuple[tuple[str, str], ...]], str] = field(repr=False)
     _families: dict[str, dict[str, Family]] = field(default_factory=dict, repr=False)
+    _described: dict[str, dict[str, Comparison]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def places(self) -> tuple[str, ...]:
@@ -147,7 +158,7 @@ class Material:
 
     def family(self, place: str, metric: Metric) -> Family | None:
         """All contenders of a place on a metric; None where nobody has it."""
-        if metric not in self.metrics:
+        if metric not in self.metrics or metric not in TESTED:
             return None
         if metric.key not in self._families:
             compared = self.frames.compare(metric.key, stability=metric is TRAINING)
@@ -158,8 +169,22 @@ class Material:
         return self._families[metric.key].get(place)
 
     def comparison(self, place: str, metric: Metric) -> Comparison | None:
-        family = self.family(place, metric)
-        return family.comparison if family else None
+        """As `family`, for all metrics; those not tested are described against the best."""
+        if metric in TESTED:
+            family = self.family(place, metric)
+            return family.comparison if family else None
+        if metric.key not in self._described:
+            self._described[metric.key] = {
+                self._places[stratum.workload, stratum.fixed]: _described(stratum, metric)
+                for stratum in self._strata(metric)
+            }
+        return self._described[metric.key].get(place)
+
+    def _strata(self, metric: Metric) -> list[Stratum]:
+        trials = self.frames.trials()
+        if metric not in self.metrics:
+            return []
+        return strata(trials, find_metric(metric.key, trials.schema), "release")
 
     def shown(self, group: Group, metric: Metric) -> Shown | None:
         comparison = self.comparison(group.place, metric)
@@ -200,7 +225,7 @@ def load(folder: Path) -> Material:
         for name, content in zip(names, contents, strict=True)
         if content is not None
     }
-    rows = {str(row["id"]): row for row in trials.iter_rows(named=True)}
+    rows = {str(row["id"]): row for row in trials.select(_NEEDED).iter_rows(named=True)}
     every = strata(trials, find_metric(TRAINING.key, trials.schema), "release")
     places = _places(every)
     members: dict[Any, list[str]] = {}
@@ -259,6 +284,27 @@ def _order(release: str) -> tuple[str, Any]:
         return framework, (Version(number), rest)
     except InvalidVersion:
         return framework, (Version("0"), version)
+
+
+def _described(stratum: Stratum, metric: Metric) -> Comparison:
+    """Each group against the one with the best median, where all ran under the same conditions."""
+    groups = {group.name: group.measurements for group in stratum.groups}
+    ranked = [
+        (statistics.median(group.values), name)
+        for name, group in groups.items()
+        if group.values and group.certified and group.complete
+    ]
+    alike = len({group.conditions for group in stratum.groups}) == 1
+    best = None
+    if ranked:
+        best = min(ranked) if metric.kind.less_is_better else max(ranked)
+    return compare(
+        groups,
+        metric.kind,
+        metric=metric.title.lower(),
+        baseline=best[1] if best and alike else None,
+        draws=_DRAWS,
+    )
 
 
 def _neutral(metric: Metric) -> float:

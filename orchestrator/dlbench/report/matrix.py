@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dlbench.report.material import Group, Material
+from dlbench.report.material import TESTED, Group, Material
 from dlbench.report.metrics import Metric, ratio, written
 
 _SHADES = 8
@@ -125,7 +125,8 @@ def _cell(material: Material, group: Group | None, metric: Metric) -> Cell:
         shade = _of_ratio(estimate)
         main = ratio(estimate)
         span = f" [{ratio(around.low)[1:]}, {ratio(around.high)[1:]}]" if around else ""
-    return Cell(main, f"{value}{span}", shade, hint=f"{found.verdict.sentence} ({counted})")
+    hint = f"{found.verdict.sentence} ({counted})" if metric in TESTED else counted
+    return Cell(main, f"{value}{span}", shade, hint=hint)
 
 
 def _of_ratio(value: float) -> int:

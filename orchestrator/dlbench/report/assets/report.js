@@ -190,7 +190,7 @@
     return {
       type: "value", axisLine: { show: false }, axisTick: { show: false },
       axisLabel: { color: ink.soft, fontSize: 12, formatter: brief, hideOverlap: true },
-      splitLine: { showMaxLine: false, lineStyle: { color: ink.line } }, nameTextStyle: nameStyle(), ...extra,
+      splitLine: { showMinLine: false, showMaxLine: false, lineStyle: { color: ink.line } }, nameTextStyle: nameStyle(), ...extra,
     };
   }
   function names(labels, width, extra) {
@@ -250,9 +250,9 @@
         yAxis: axis,
         xAxis: valueAxis({
           type: log ? "log" : "value", logBase: 2,
-          min: log ? Math.min(1, Math.floor(least * 10) / 10) : Math.min(0.9, Math.floor(least * 10) / 10),
+          min: Math.min(several ? 1 : least, 1 - 0.03 * (most - 1), log ? 0.92 : 1), max: log ? most * 1.15 : undefined,
           name: "times the best", nameLocation: "middle", nameGap: 26,
-          axisLabel: { color: ink.soft, fontSize: 12, formatter: (v) => "×" + brief(v) },
+          axisLabel: { color: ink.soft, fontSize: 12, showMinLabel: false, showMaxLabel: !log, formatter: (v) => "×" + brief(v) },
         }),
         series: [
           {
@@ -478,33 +478,37 @@
       const values = rows.map((row) => row[name]);
       return Math.max(...values) / Math.min(...values) > 12;
     };
-    const label = rows.length <= 20;
     const axis = (name, title) => valueAxis({
       type: wide(name) ? "log" : "value", name: title, nameLocation: "middle",
       ...(wide(name) ? {
         min: Math.min(...rows.map((row) => row[name])) / 1.6, max: Math.max(...rows.map((row) => row[name])) * 1.9 } : {}),
+      scale: true, boundaryGap: ["8%", "8%"],
       axisLabel: { color: ink.soft, fontSize: 12, formatter: brief, hideOverlap: true, showMaxLabel: !wide(name), showMinLabel: !wide(name) },
     });
     return {
       height: Math.min(440, Math.max(320, view.width * 0.55)),
       option: {
         ...base(),
-        grid: { left: 58, right: view.width < 500 ? 20 : 90, top: 12, bottom: 46 },
+        grid: { left: 58, right: Math.min(view.width * 0.3, Math.max(...rows.map((row) => textWidth(row.contender))) + 16), top: 16, bottom: 46 },
         xAxis: { ...axis("memory_mb", "peak memory, MB" + (wide("memory_mb") ? " (log scale)" : "")), nameGap: 28 },
         yAxis: { ...axis("train_s", "training time, s" + (wide("train_s") ? " (log scale)" : "")), nameGap: 40 },
         series: [{
-          type: "custom", data: rows.map((row) => [row.memory_mb, row.train_s]),
+          type: "custom", silent: true, data: rows.map((row) => [row.memory_mb, row.train_s]),
           renderItem: (params, api) => {
             const row = rows[params.dataIndex];
-            const fill = colour(row.framework);
+            const stroke = colour(row.framework);
             const [x, y] = api.coord([row.memory_mb, row.train_s]);
             const parts = [];
-            if (row.memory_low !== null) parts.push(line(api.coord([row.memory_low, row.train_s])[0], y, api.coord([row.memory_high, row.train_s])[0], y, fill, 1.3));
-            if (row.train_low !== null) parts.push(line(x, api.coord([row.memory_mb, row.train_low])[1], x, api.coord([row.memory_mb, row.train_high])[1], fill, 1.3));
-            parts.push({ type: "circle", shape: { cx: x, cy: y, r: 6 }, style: { fill, stroke: ink.back, lineWidth: 1.5 } });
-            if (label) parts.push(words(x + 10, y - 9, row.contender, ink.ink));
+            if (row.memory_low !== null) parts.push(line(api.coord([row.memory_low, row.train_s])[0], y, api.coord([row.memory_high, row.train_s])[0], y, stroke, 1.4));
+            if (row.train_low !== null) parts.push(line(x, api.coord([row.memory_mb, row.train_low])[1], x, api.coord([row.memory_mb, row.train_high])[1], stroke, 1.4));
             return { type: "group", children: parts };
           },
+        }, {
+          type: "scatter", symbolSize: 12,
+          data: rows.map((row) => ({ value: [row.memory_mb, row.train_s], name: row.contender,
+            itemStyle: { color: colour(row.framework), borderColor: ink.back, borderWidth: 1.5 } })),
+          label: { show: rows.length <= 40, position: "right", formatter: ({ name }) => name, color: ink.ink, fontSize: 12.5, distance: 6 },
+          labelLayout: { hideOverlap: true },
           tooltip: { formatter: ({ dataIndex }) => {
             const row = rows[dataIndex];
             return tip(row.contender, [["peak memory", number(row.memory_mb) + " MB"], ["training time", number(row.train_s) + " s"], ["trials", row.n]]);
@@ -729,11 +733,11 @@
       this.width = this.box.clientWidth || 600;
       const made = drawings[this.data.drawing](this);
       this.controls.replaceChildren(...this.fresh);
-      this.figure.querySelector(".limit").textContent = made ? this.limit : "Nothing to show for what is chosen above.";
+      this.figure.querySelector(".limit").textContent = this.limit;
+      this.figure.hidden = !made;
       if (!made) {
         this.chart?.dispose();
         this.chart = null;
-        this.box.style.height = "0px";
         return;
       }
       this.box.style.height = made.height + "px";
@@ -759,6 +763,7 @@
     readTheme();
     for (const view of views) {
       view.drawn = false;
+      view.figure.hidden = false;
       if (view.near) view.draw();
     }
   }
