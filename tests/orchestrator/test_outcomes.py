@@ -76,9 +76,13 @@ def test_bad_ends(
 
 
 def test_timeout_keeps_the_curve(workshop: Workshop, tmp_path: Path) -> None:
-    result = one(workshop, tmp_path / "c", "spoilt", epochs=2000, time_limit="6s")
-    assert result.outcome is Outcome.TIMEOUT
-    assert "6 s" in result.reason
+    for limit in (5, 30):  # the second only where the first was too short for one epoch
+        out = tmp_path / str(limit)
+        result = one(workshop, out, "spoilt", epochs=2000, time_limit=f"{limit}s")
+        assert result.outcome is Outcome.TIMEOUT
+        assert f"{limit} s" in result.reason
+        if result.curve:
+            break
     assert len(result.curve) >= 1
     assert result.metrics["steps"] >= 45
 
