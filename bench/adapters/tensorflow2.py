@@ -3,9 +3,7 @@
 Images are NHWC, so canonical weights go in as they are.
 """
 
-import math
 import os
-import time
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
@@ -13,13 +11,15 @@ import numpy as np
 import tensorflow as tf
 
 from bench.adapters.base import Model
+from bench.adapters.tensorflow_nn import average_pool, loss_of, max_pool, padded, padding_word
 from bench.formats import Unsupported
 from bench.weights import is_decayed, is_state
 
 VARIANTS = ("function", "fit")
 
-_RELEASE = tuple(int(part) for part in tf.__version__.split(".")[:2])
+RELEASE = tuple(int(part) for part in tf.__version__.split(".")[:2])
 layers = tf.keras.layers
+tf.get_logger().setLevel("ERROR")  # else it warns that a trial's functions are traced anew
 
 
 def set_up(options):
@@ -33,7 +33,8 @@ def set_up(options):
     if options.threads:
         tf.config.threading.set_intra_op_parallelism_threads(options.threads)
         tf.config.threading.set_inter_op_parallelism_threads(1)
-    tf.random.set_seed(options.seed)  # before any layer draws its weights
+    seed = getattr(tf.keras.utils, "set_random_seed", tf.random.set_seed)
+    seed(options.seed)  # before any layer draws its weights
 
 
 def describe():
@@ -51,47 +52,42 @@ def describe():
 
 
 def build(graph, recipe, options):
-    kind = FitModel if options.variant == "fit" else FunctionModel
-    return kind(graph, recipe, options)
+    if options.variant == "fit":
+        from bench.adapters.tensorflow2_fit import FitModel
+
+        return FitModel(graph, recipe, options)
+    return FunctionModel(graph, recipe, options)
 
 
 # ---- layers -------------------------------------------------------------------------------------
 
 
-def _layer(node, native, decay):
-    """The Keras layer of a node; None for a pure function. `decay` is set for Keras' own loop."""
+def _layer(node, native):
+    """The Keras layer of a node; None for a pure function."""
     op, name = node["op"], node["name"]
-    penalty = tf.keras.regularizers.l2(decay / 2) if decay else None  # its gradient is 2 * c * w
     if op == "conv2d":
         return layers.Conv2D(
             node["filters"],
             tuple(node["kernel"]),
             strides=tuple(node["stride"]),
-            padding=_keras_padding(node) or "valid",
+            padding=padding_word(node) or "valid",
             use_bias=node["bias"],
-            kernel_regularizer=penalty,
             name=name,
         )
     if op == "dense":
-        return layers.Dense(
-            node["units"], use_bias=node["bias"], kernel_regularizer=penalty, name=name
-        )
+        return layers.Dense(node["units"], use_bias=node["bias"], name=name)
     if op == "batchnorm":
         if native:
             return layers.BatchNormalization(name=name)
         return layers.BatchNormalization(momentum=node["keep"], epsilon=node["epsilon"], name=name)
     if op == "embedding":
-        return layers.Embedding(
-            node["vocabulary"], node["units"], embeddings_regularizer=penalty, name=name
-        )
+        return layers.Embedding(node["vocabulary"], node["units"], name=name)
     if op == "lstm":
         return layers.LSTM(
             node["units"],
             return_sequences=node["output"] == "sequence",
             return_state=True,
             recurrent_activation="sigmoid",
-            kernel_regularizer=penalty,
-            recurrent_regularizer=penalty,
             name=name,
         )
     if op == "dropout":
@@ -99,37 +95,25 @@ def _layer(node, native, decay):
     return None
 
 
-def _keras_padding(node):
-    """ "valid" or "same" where Keras' word means just the graph's padding; None: pad by hand."""
-    if not any(node["padding"][0] + node["padding"][1]):
-        return "valid"
-    size = node.get("kernel") or node["size"]
-    plain = node["stride"] == [1, 1] and all(
-        [(k - 1) // 2, k // 2] == list(pad) for k, pad in zip(size, node["padding"])
-    )
-    return "same" if plain else None
-
-
-def _padded(node, x, value=0.0):
-    return tf.pad(x, [[0, 0]] + list(node["padding"]) + [[0, 0]], constant_values=value)
-
-
 class Net(tf.keras.Model):
     """The graph as a Keras model: its layers by node, run in the graph's order."""
 
-    def __init__(self, graph, native, decay=0.0):
+    def __init__(self, graph, native):
         super().__init__()
         self._graph_json, self._native = graph, native
         self.by_node = {}
         for node in graph["nodes"]:
-            layer = _layer(node, native, decay)
+            layer = _layer(node, native)
             if layer is not None:
                 self.by_node[node["name"]] = layer
-                setattr(self, "node_" + node["name"], layer)  # Keras tracks attributes
 
+    @tf.autograph.experimental.do_not_convert
     def call(self, inputs, training=False):
+        if tf.is_tensor(training):
+            training = False  # TensorFlow 2.1 tries the model out before it trains
         values = self.run(inputs, training)
-        return {name: values[name] for name in self._graph_json["outputs"]}
+        outputs = [values[name] for name in self._graph_json["outputs"]]
+        return outputs if len(outputs) > 1 else outputs[0]
 
     def run(self, inputs, training):
         """Every node's value by name."""
@@ -142,17 +126,17 @@ class Net(tf.keras.Model):
         op, name = node["op"], node["name"]
         x = values[node["inputs"][0]]
         if op == "conv2d":
-            y = self.by_node[name](x if _keras_padding(node) else _padded(node, x))
+            y = self.by_node[name](x if padding_word(node) else padded(node, x))
         elif op in ("dense", "embedding"):
             y = self.by_node[name](x)
-        elif op in ("dropout", "batchnorm"):
+        elif op == "dropout":
             y = self.by_node[name](x, training=training)
+        elif op == "batchnorm":
+            y = self._batchnorm(node, x, training)
         elif op == "maxpool":
-            word = _keras_padding(node)
-            x = x if word else _padded(node, x, -math.inf)
-            y = tf.nn.max_pool2d(x, node["size"], node["stride"], (word or "valid").upper())
+            y = max_pool(node, x)
         elif op == "avgpool":
-            y = _average_pool(node, x)
+            y = average_pool(node, x)
         elif op == "globalavgpool":
             y = tf.reduce_mean(x, [1, 2])
         elif op == "globalmaxpool":
@@ -171,25 +155,32 @@ class Net(tf.keras.Model):
             raise Unsupported("no {} in the TensorFlow 2 adapter".format(op))
         values[name] = y
 
+    def _batchnorm(self, node, x, training):
+        layer = self.by_node[node["name"]]
+        # TensorFlow's fused kernel keeps the unbiased variance; Keras' own formula, which 2-D
+        # inputs and all of Keras 3 get, the biased one
+        unbiased = bool(getattr(layer, "fused", False))
+        if not training or self._native or unbiased == node["unbiased"]:
+            return layer(x, training=training)
+        old = node["keep"] * tf.identity(layer.moving_variance)
+        y = layer(x, training=training)
+        added = tf.identity(layer.moving_variance) - old
+        rows = tf.cast(tf.size(x) / node["shape"][-1], tf.float32)
+        less = tf.maximum(rows - 1, 1) / rows
+        layer.moving_variance.assign(old + (added / less if node["unbiased"] else added * less))
+        return y
+
     def _lstm(self, node, x, values, training):
         name, mask = node["name"], None
         if node["lengths"]:
-            mask = tf.sequence_mask(values[node["lengths"]], x.shape[1])
+            lengths = tf.reshape(values[node["lengths"]], [-1])  # a column in Keras 2.1's fit
+            mask = tf.sequence_mask(lengths, x.shape[1])
         initial = [values[source] for source in node["initial"]] if node["initial"] else None
         y, h, c = self.by_node[name](x, mask=mask, initial_state=initial, training=training)
         values[name + ":h"], values[name + ":c"] = h, c
         if node["output"] == "sequence" and mask is not None:
             y = y * tf.cast(mask, y.dtype)[:, :, None]  # Keras repeats the last output
         return y
-
-
-def _average_pool(node, x):
-    word = _keras_padding(node)  # TensorFlow's "same" does not count the padding either
-    if word:
-        return tf.nn.avg_pool2d(x, node["size"], node["stride"], word.upper())
-    inside = _padded(node, tf.ones_like(x[:1, :, :, :1]))
-    pooled = tf.nn.avg_pool2d(_padded(node, x), node["size"], node["stride"], "VALID")
-    return pooled / tf.nn.avg_pool2d(inside, node["size"], node["stride"], "VALID")
 
 
 # ---- weights ------------------------------------------------------------------------------------
@@ -222,32 +213,48 @@ def _variables(node, layer):
 # ---- loss and optimiser -------------------------------------------------------------------------
 
 
-def _loss(spec, values, batch):
-    output, target = values[spec["output"]], batch[spec["target"]]
-    name = spec["name"]
-    if name == "softmax-cross-entropy":
-        places = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=target, logits=output)
-    elif name == "sigmoid-cross-entropy":
-        places = tf.nn.sigmoid_cross_entropy_with_logits(labels=target, logits=output)
-    elif name == "mean-squared-error":
-        places = tf.square(output - target)
-    else:
-        places = tf.abs(output - target)
-    if spec["mask"] is None:
-        return tf.reduce_mean(places)
-    mask = tf.cast(batch[spec["mask"]], places.dtype)
-    return tf.reduce_sum(places * mask) / tf.reduce_sum(mask)
-
-
-def _optimizer(recipe, native):
+def _optimizer(recipe, native, decayed):
+    """Keras' optimiser, made to follow the recipe's formula. `decayed` tells which variables."""
     o, kinds = recipe["optimizer"], tf.keras.optimizers
+    decay = o.get("weight_decay", 0.0)
+    # Sparse gradients of a table would leave the moments of its other rows alone
+    dense = not native and (o["name"] != "sgd" or o["momentum"])
+    matched_adam = o["name"] == "adam" and not native
+
+    def helped(kind):
+        class Helped(kind):
+            def apply_gradients(self, pairs, *args, **kwargs):
+                pairs = [(self._coupled(g, variable), variable) for g, variable in pairs]
+                if not matched_adam:
+                    return super().apply_gradients(pairs, *args, **kwargs)
+                # Keras' Adam has its epsilon inside the bias correction: moved outside each step
+                t = tf.cast(tf.identity(self.iterations) + 1, tf.float32)
+                self.epsilon = o["epsilon"] * tf.sqrt(1 - tf.pow(tf.constant(o["beta2"]), t))
+                done = super().apply_gradients(pairs, *args, **kwargs)
+                self.epsilon = o["epsilon"]
+                return done
+
+            def _coupled(self, gradient, variable):
+                if decay and decayed(variable):
+                    return _dense(gradient, variable) + decay * tf.identity(variable)
+                return _dense(gradient, variable) if dense else gradient
+
+        return Helped
+
     if o["name"] == "sgd":
-        return kinds.SGD(o["lr"], momentum=o["momentum"], nesterov=o["nesterov"])
+        return helped(kinds.SGD)(o["lr"], momentum=o["momentum"], nesterov=o["nesterov"])
     if o["name"] == "adam":
-        explicit = {} if native else {"beta_1": o["beta1"], "beta_2": o["beta2"]}
-        return kinds.Adam(o["lr"], **explicit)
-    explicit = {} if native else {"rho": o["rho"], "epsilon": o["epsilon"]}
-    return kinds.Adadelta(o["lr"], **explicit)
+        explicit = {"beta_1": o["beta1"], "beta_2": o["beta2"], "epsilon": o["epsilon"]}
+        return helped(kinds.Adam)(o["lr"], **({} if native else explicit))
+    explicit = {"rho": o["rho"], "epsilon": o["epsilon"]}
+    return helped(kinds.Adadelta)(o["lr"], **({} if native else explicit))
+
+
+def _dense(gradient, variable):
+    """The gradient of a table as a tensor: all rows, most of them zero."""
+    if not isinstance(gradient, tf.IndexedSlices):
+        return gradient
+    return tf.math.unsorted_segment_sum(gradient.values, gradient.indices, variable.shape[0])
 
 
 # ---- model --------------------------------------------------------------------------------------
@@ -258,71 +265,50 @@ class FunctionModel(Model):
 
     def __init__(self, graph, recipe, options):
         self._graph, self._recipe = graph, recipe
-        self._native = options.setting == "native"
-        self._decay = recipe["optimizer"].get("weight_decay", 0.0)
-        self._net = Net(graph, self._native, self._decay if options.variant == "fit" else 0.0)
-        self._net({spec["name"]: _zeros(spec) for spec in graph["inputs"]})  # makes the variables
-        self._optimizer = _optimizer(recipe, self._native)
-        self._helped = recipe["optimizer"]["name"] == "adam" and not self._native
-        if self._helped:
-            # Keras' Adam has its epsilon inside the bias correction: moved outside each step
-            self._epsilon = tf.Variable(0.0, trainable=False)
-            self._optimizer.epsilon = self._epsilon
+        native = options.setting == "native"
+        self._net = Net(graph, native)
+        self._net({spec["name"]: _ones(spec) for spec in graph["inputs"]})  # makes the variables
         self._trained = [
             (node, name, variable)
             for node in self._nodes_with_weights()
             for name, variable in sorted(_variables(node, self._net.by_node[node["name"]]).items())
             if not is_state(node, name)
         ]
-        self._steps = 0
-        self._step = None
-        self._last = None
+        decayed = {id(variable) for _, name, variable in self._trained if is_decayed(name)}
+        self._optimizer = _optimizer(recipe, native, lambda variable: id(variable) in decayed)
+        self._step = self._evaluate = self._last = None
         self.path = {
             "loop": options.variant,
             "layout": "NHWC",
-            "adam": "epsilon helped each step" if self._helped else "as it is",
+            "optimizer": _plain(self._optimizer.get_config()),
+            "helped": [] if native else _help(graph, recipe),
         }
 
     def _nodes_with_weights(self):
         return [node for node in self._graph["nodes"] if node["parameters"]]
 
     def _loss_of(self, batch):
-        values = self._net(batch, training=True)
-        return tf.add_n(
-            [spec["weight"] * _loss(spec, values, batch) for spec in self._recipe["losses"]]
-        )
+        values = self._net.run(batch, training=True)
+        losses = self._recipe["losses"]
+        return tf.add_n([spec["weight"] * loss_of(spec, values, batch) for spec in losses])
 
     def _gradients_of(self, batch):
+        variables = [variable for _, _, variable in self._trained]
         with tf.GradientTape() as tape:
             loss = self._loss_of(batch)
-        variables = [variable for _, _, variable in self._trained]
         return loss, tape.gradient(loss, [_raw(variable) for variable in variables])
 
     def _take_step(self, batch):
         loss, gradients = self._gradients_of(batch)
-        pairs = []
-        for gradient, (_, name, variable) in zip(gradients, self._trained):
-            if self._decay and is_decayed(name):
-                gradient = tf.convert_to_tensor(gradient) + self._decay * _raw(variable)
-            pairs.append((gradient, variable))
-        self._optimizer.apply_gradients(pairs)
+        variables = [variable for _, _, variable in self._trained]
+        self._optimizer.apply_gradients(zip(gradients, variables))
         return loss
-
-    def _help_adam(self):
-        self._steps += 1
-        if self._helped:
-            o = self._recipe["optimizer"]
-            self._epsilon.assign(o["epsilon"] * math.sqrt(1 - o["beta2"] ** self._steps))
 
     def train_step(self, batch):
         if self._step is None:
-            # the batch size is left open: the last, partial batch compiles nothing anew
-            signature = {
-                name: tf.TensorSpec((None,) + value.shape[1:], value.dtype)
-                for name, value in batch.items()
-            }
-            self._step = tf.function(self._take_step, input_signature=[signature])
-        self._help_adam()
+            self._step = tf.function(
+                self._take_step, input_signature=[_signature(batch)], autograph=False
+            )
         self._last = self._step(batch)
         return self._last
 
@@ -330,12 +316,17 @@ class FunctionModel(Model):
         return [float(handle) for handle in handles]
 
     def predict(self, batch):
-        if not hasattr(self, "_predict"):
-            self._predict = tf.function(
-                lambda inputs: self._net(inputs, training=False), **_OPEN_SHAPES
+        inputs = self._inputs(batch)
+        if self._evaluate is None:
+            self._evaluate = tf.function(
+                self._outputs, input_signature=[_signature(inputs)], autograph=False
             )
-        values = self._predict(self._inputs(batch))
-        return {name: value.numpy() for name, value in values.items()}
+        values = self._evaluate(inputs)
+        return {name: value.numpy() for name, value in zip(self._graph["outputs"], values)}
+
+    def _outputs(self, inputs):
+        outputs = self._net(inputs, training=False)
+        return outputs if isinstance(outputs, (list, tuple)) else [outputs]
 
     def _inputs(self, batch):
         return {s["name"]: tf.convert_to_tensor(batch[s["name"]]) for s in self._graph["inputs"]}
@@ -348,8 +339,8 @@ class FunctionModel(Model):
         tensors = {name: tf.convert_to_tensor(value) for name, value in batch.items()}
         loss, gradients = self._gradients_of(tensors)
         found = {}
-        for (node, name, _), gradient in zip(self._trained, gradients):
-            value = tf.convert_to_tensor(gradient).numpy()
+        for (node, name, variable), gradient in zip(self._trained, gradients):
+            value = _dense(gradient, variable).numpy()
             found.setdefault(node["name"], {})[name] = value
         return float(loss), found
 
@@ -373,74 +364,39 @@ class FunctionModel(Model):
 
     def save_native(self, folder):
         self._net.save_weights(os.path.join(folder, "model.weights.h5"))
+        tf.train.Checkpoint(optimizer=self._optimizer).write(os.path.join(folder, "optimizer"))
 
 
-class FitModel(FunctionModel):
-    """Keras' own loop: compile and fit, one fit call an epoch."""
-
-    def __init__(self, graph, recipe, options):
-        super().__init__(graph, recipe, options)
-        kinds = {
-            "softmax-cross-entropy": lambda: tf.keras.losses.SparseCategoricalCrossentropy(
-                from_logits=True
-            ),
-            "sigmoid-cross-entropy": lambda: tf.keras.losses.BinaryCrossentropy(from_logits=True),
-            "mean-squared-error": tf.keras.losses.MeanSquaredError,
-            "mean-absolute-error": tf.keras.losses.MeanAbsoluteError,
-        }
-        losses = recipe["losses"]
-        if any(spec["mask"] for spec in losses):
-            raise Unsupported("Keras' fit averages a masked loss over all places")
-        self._net.compile(
-            optimizer=self._optimizer,
-            loss={spec["output"]: kinds[spec["name"]]() for spec in losses},
-            loss_weights={spec["output"]: spec["weight"] for spec in losses},
-        )
-
-    def train_step(self, batch):
-        kept = []
-        self.train_epoch([batch], lambda handle, seconds: kept.append(handle))
-        return kept[0]
-
-    def train_epoch(self, batches, on_step):
-        model = self
-
-        class Steps(tf.keras.callbacks.Callback):
-            def on_train_batch_begin(self, batch, logs=None):
-                model._net.reset_metrics()  # else Keras reports a running mean
-                model._steps = int(
-                    model._optimizer.iterations
-                )  # it may announce one batch too many
-                model._help_adam()
-
-            def on_train_batch_end(self, batch, logs=None):
-                now = time.monotonic()
-                on_step(float(logs["loss"]), now - model._began)
-                model._began = time.monotonic()
-
-        def pairs():
-            for batch in batches:
-                inputs = {s["name"]: batch[s["name"]] for s in self._graph["inputs"]}
-                yield inputs, {s["output"]: batch[s["target"]] for s in self._recipe["losses"]}
-
-        self._began = time.monotonic()
-        self._net.fit(pairs(), epochs=1, verbose=0, callbacks=[Steps()])
-
-    def sync(self):
-        pass  # the loss that fit reports has been waited for
+def _signature(batch):
+    return {name: open_spec(value) for name, value in batch.items()}
 
 
-_OPEN_SHAPES = (
-    {"reduce_retracing": True} if _RELEASE >= (2, 9) else {"experimental_relax_shapes": True}
-)
+def open_spec(value):
+    """The array's spec with the batch left open: a last, partial batch compiles nothing anew."""
+    return tf.TensorSpec((None,) + tuple(value.shape[1:]), value.dtype)
 
 
-def _zeros(spec):
-    return tf.zeros([1] + spec["shape"], spec["dtype"]) + (1 if spec["dtype"] == "int32" else 0)
+def _ones(spec):
+    return tf.ones([1] + spec["shape"], spec["dtype"])
 
 
 def _raw(variable):
     """The tf.Variable behind a Keras 3 variable; in Keras 2 it is one."""
-    return (
-        getattr(variable, "value", variable) if not isinstance(variable, tf.Variable) else variable
-    )
+    return variable if isinstance(variable, tf.Variable) else variable.value
+
+
+def _plain(config):
+    """What of an optimiser's settings JSON can hold."""
+    return {k: v for k, v in sorted(config.items()) if isinstance(v, (bool, int, float, str))}
+
+
+def _help(graph, recipe):
+    """What the matched formulas needed beyond Keras' own, for the record."""
+    found = []
+    if recipe["optimizer"]["name"] == "adam":
+        found.append("Adam's epsilon outside the bias correction")
+    if any(node["op"] == "embedding" for node in graph["nodes"]):
+        found.append("gradients of tables made dense")
+    if any(node["op"] == "batchnorm" for node in graph["nodes"]):
+        found.append("batch-norm's running variance as the graph says")
+    return found
