@@ -128,6 +128,7 @@ def certify(
             limits=Limits(seconds=_SECONDS),
             gpus=gpus,
             variables=dict(release.variables),
+            cache=release.cache_folder(device, workshop.engine.name),
         )
         ended = execute(
             workshop.engine,

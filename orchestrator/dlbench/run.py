@@ -321,6 +321,7 @@ def _run(
         limits=trial.limits,
         gpus=trial.gpus,
         variables=dict(releases.find(trial.release).variables),
+        cache=releases.find(trial.release).cache_folder(trial.device, workshop.engine.name),
     )
     return execute(
         workshop.engine,

@@ -20,7 +20,7 @@ from dlbench.environments import locks
 DEVICES = ("cpu", "gpu")
 
 _REQUIRED = {"framework", "version", "published", "adapter", "python", "variants", "verified"}
-_OPTIONAL = {"packages", "variables", "index", "base", "cpu", "gpu"}
+_OPTIONAL = {"packages", "variables", "cache", "index", "base", "cpu", "gpu"}
 _LOCKED = {"requires", "overrides"}
 _GPU = _LOCKED | {"cuda", "cudnn", "least_driver", "oldest_sm", "newest_sm", "base"}
 _Value = TypeVar("_Value")
@@ -59,6 +59,8 @@ class Release:
     """Debian packages that it needs at run time, such as a compiler."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """Environment variables that make it this release, such as the backend it runs on."""
+    cache: bool = False
+    """It compiles as it runs: its trials share a folder for what they have compiled."""
     index: Mapping[str, str] = field(default_factory=dict)
     """Packages that the ordinary index does not have, with the index that does."""
     base: str | None = None
@@ -90,6 +92,19 @@ class Release:
 
     def lock_digest(self, device: str) -> str:
         return locks.digest(self.lock(device))
+
+    def cache_folder(self, device: str, engine: str) -> Path | None:
+        """The folder its trials share, made now; None where it needs none.
+
+        An engine of its own each: what one compiled, the other's libraries may not load.
+        """
+        if not self.cache:
+            return None
+        digest = self.lock_digest(device)[:12]
+        name = f"{self.framework}-{self.version}-{device}-{digest}-{engine}"
+        place = paths.cache() / "compiled" / name
+        place.mkdir(parents=True, exist_ok=True)
+        return place
 
     def _lock_path(self, device: str) -> Path:
         return self.folder / f"{device}.lock"
@@ -151,6 +166,7 @@ def load(path: Path) -> Release:
         verified=_strings(path, text, "verified"),
         packages=_strings(path, text, "packages"),
         variables={name: _get(path, variables, name, str) for name in variables},
+        cache=_maybe(path, text, "cache", bool) or False,
         index={locks.normalised(name): _get(path, index, name, str) for name in index},
         base=_maybe(path, base, "image", str),
         requires={"cpu": _strings(path, cpu, "requires"), "gpu": _strings(path, gpu, "requires")},
@@ -217,7 +233,7 @@ def _table(path: Path, table: Mapping[str, object], key: str) -> Mapping[str, ob
     return value
 
 
-_WORDS: dict[type, str] = {str: "a string", int: "a whole number"}
+_WORDS: dict[type, str] = {str: "a string", int: "a whole number", bool: "true or false"}
 
 
 def _broken(path: Path, why: str, remedy: str = "") -> errors.UserError:
