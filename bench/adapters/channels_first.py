@@ -66,6 +66,22 @@ class Layout:
         rows = kernel.reshape(channels, height, width, -1).transpose(1, 2, 0, 3)
         return rows.reshape(kernel.shape)
 
+    def parameter_in(self, node, name, value):
+        """A canonical parameter as frameworks with OIHW and [out, in] kernels keep it."""
+        if node["op"] == "conv2d" and name == "kernel":
+            return kernel_in(value)
+        if node["op"] == "dense" and name == "kernel":
+            return self.dense_in(node["name"], value).T
+        return value.T if name in ("input_kernel", "recurrent_kernel") else value
+
+    def parameter_out(self, node, name, value):
+        """The canonical form of a parameter, or of its gradient, of such a framework: a copy."""
+        if node["op"] == "conv2d" and name == "kernel":
+            return kernel_out(value)
+        if node["op"] == "dense" and name == "kernel":
+            return np.array(self.dense_out(node["name"], value.T), order="C")
+        return np.array(value.T if name in ("input_kernel", "recurrent_kernel") else value)
+
     def value_out(self, name, value):
         """The canonical form of a node's value: NCHW to NHWC, C,H,W vectors to H,W,C."""
         if name in self.folded:
@@ -75,6 +91,11 @@ class Layout:
         if value.ndim == 4:
             return np.ascontiguousarray(value.transpose(0, 2, 3, 1))
         return value
+
+
+def symmetric(padding):
+    """Whether a layer's own padding, one number an axis, can stand for this."""
+    return all(before == after for before, after in padding)
 
 
 def value_in(value):
