@@ -91,3 +91,16 @@ def test_hopeless_pairs_of_release_and_gpu_are_refused_with_the_reason(tmp_path:
     assert "no GPU packages" in str(
         cuda.refusal(releases.load(add(tmp_path, "mxnet@1.4.0")), "535.104.05", 70)
     )
+
+
+def test_only_a_release_that_asks_for_it_shares_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DLBENCH_CACHE", str(tmp_path / "cache"))
+    plain = releases.load(add(tmp_path, "mxnet@1.3.0"))
+    compiling = releases.load(add(tmp_path, "theano@1.0.2", extra="cache = true\n"))
+    assert plain.cache_folder("cpu", "process") is None
+    folder = compiling.cache_folder("cpu", "process")
+    assert folder is not None and folder.is_dir()
+    assert folder == compiling.cache_folder("cpu", "process")
+    assert folder != compiling.cache_folder("cpu", "docker")
