@@ -8,7 +8,7 @@ import sys
 import typer
 from typer.exceptions import TyperException
 
-from dlbench.cli import compare, data, doctor, images, listing, report, run, show, verify
+from dlbench.cli import compare, data, doctor, images, listing, report, run, show, verify, watch
 from dlbench.errors import UserError
 
 _BEYOND_US = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO)
@@ -27,6 +27,7 @@ run.register(app)
 verify.register(app)
 show.register(app)
 report.register(app)
+watch.register(app)
 compare.register(app)
 app.add_typer(listing.app, name="list")
 app.add_typer(images.app, name="images")

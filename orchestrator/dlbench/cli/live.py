@@ -9,9 +9,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dlbench.cli.console import seconds
+from dlbench.cli.panel import Estimate, Now
 from dlbench.run import Observer
 
 if TYPE_CHECKING:
+    from rich.live import Live
     from rich.progress import Progress, TaskID
 
     from dlbench.certificates import Certificate
@@ -23,10 +25,18 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def view(quiet: bool = False) -> Iterator[Observer]:
-    """The view that fits where the output goes."""
+def view(quiet: bool = False, watch: bool = False) -> Iterator[Observer]:
+    """The view that fits where the output goes; `watch`: with curves and use of the machine."""
     if quiet:
         yield Observer()
+    elif watch and sys.stderr.isatty():
+        from rich.console import Console
+        from rich.live import Live
+
+        now = Now()
+        console = Console(stderr=True, highlight=False)
+        with Live(get_renderable=now.draw, console=console, refresh_per_second=4) as live:
+            yield _Panel(now, live)
     elif sys.stderr.isatty():
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -44,37 +54,11 @@ def view(quiet: bool = False) -> Iterator[Observer]:
         yield _Lines()
 
 
-class _Estimate:
-    """How much longer, from how long trials of the same kind took so far."""
-
-    def __init__(self) -> None:
-        self._took: dict[tuple[str, str], list[float]] = {}
-        self._left: list[Trial] = []
-
-    def plan(self, trials: Sequence[Trial]) -> None:
-        self._left = list(trials)
-
-    def ended(self, trial: Trial, took: float) -> None:
-        self._took.setdefault((trial.release, trial.workload), []).append(took)
-        self._left = [other for other in self._left if other.id != trial.id]
-
-    def left_s(self) -> float | None:
-        everything = [value for values in self._took.values() for value in values]
-        if not everything:
-            return None
-        usual = sum(everything) / len(everything)
-        total = 0.0
-        for trial in self._left:
-            same = self._took.get((trial.release, trial.workload))
-            total += sum(same) / len(same) if same else usual
-        return total
-
-
 class _Lines(Observer):
     """One line for each thing that happened."""
 
     def __init__(self) -> None:
-        self._estimate = _Estimate()
+        self._estimate = Estimate()
         self._total = self._done = 0
         self._stage = ""
 
@@ -112,16 +96,61 @@ class _Lines(Observer):
         self._print(self.line(trial, result))
 
     def line(self, trial: Trial, result: TrialResult) -> str:
-        left = self._estimate.left_s()
-        rest = f", about {seconds(left)} left" if left and self._done < self._total else ""
-        accuracy = result.metrics.get("accuracy")
-        quality = f", accuracy {100 * accuracy:.1f} %" if accuracy is not None else ""
-        step = result.metrics.get("step_ms_median")
-        pace = f", {step:.2f} ms a step" if step is not None else ""
-        return (
-            f"[{self._done}/{self._total}] {trial.label} on {trial.workload}, seed {trial.seed}:"
-            f" {result.outcome.value} in {seconds(result.wall_s)}{quality}{pace}{rest}"
-        )
+        left = self._estimate.left_s() if self._done < self._total else None
+        return ended_line(trial.label, result, self._done, self._total, left)
+
+
+def ended_line(label: str, result: TrialResult, done: int, total: int, left_s: float | None) -> str:
+    """One line on a trial that has ended."""
+    rest = f", about {seconds(left_s)} left" if left_s else ""
+    accuracy = result.metrics.get("accuracy")
+    quality = f", accuracy {100 * accuracy:.1f} %" if accuracy is not None else ""
+    step = result.metrics.get("step_ms_median")
+    pace = f", {step:.2f} ms a step" if step is not None else ""
+    return (
+        f"[{done}/{total}] {label} on {result.workload}, seed {result.seed}:"
+        f" {result.outcome.value} in {seconds(result.wall_s)}{quality}{pace}{rest}"
+    )
+
+
+class _Panel(_Lines):
+    """The panel that `dlbench watch` shows too, fed by the campaign itself."""
+
+    def __init__(self, now: Now, live: Live) -> None:
+        super().__init__()
+        self._panel, self._live = now, live
+        self._estimate = now.estimate
+        self._seen = -1.0
+
+    def _print(self, text: str) -> None:
+        self._live.console.print(text, markup=False)
+
+    def preparing(self, step: Step) -> None:
+        self._panel.doing(f"{step.stage} {step.detail}")
+
+    def certifying(self, release: str, workload: str) -> None:
+        self._panel.doing(f"proving {release} on {workload}")
+
+    def planned(self, trials: Sequence[Trial], done: int) -> None:
+        self._total, self._done = len(trials), done
+        self._panel.planned(trials, done)
+
+    def started(self, trial: Trial) -> None:
+        self._panel.started(trial)
+
+    def event(self, _trial: Trial, event: Event) -> None:
+        self._panel.event(event)
+
+    def tick(self, _trial: Trial, monitor: Monitor) -> None:
+        latest = monitor.latest
+        if latest is not None and latest.t != self._seen:
+            self._seen = latest.t
+            self._panel.sample(latest)
+
+    def ended(self, trial: Trial, result: TrialResult) -> None:
+        self._panel.ended(trial, result)
+        self._done += 1
+        self._print(self.line(trial, result))
 
 
 class _Live(_Lines):

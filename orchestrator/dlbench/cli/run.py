@@ -58,6 +58,7 @@ class Asked:
     memory: str | None
     threads: str
     save: bool
+    watch: bool
 
 
 def _command(act: Callable[[Asked], None]) -> Callable[..., None]:
@@ -123,6 +124,9 @@ def _command(act: Callable[[Asked], None]) -> Callable[..., None]:
             ),
         ] = "default",
         hz: Annotated[float, typer.Option(metavar="N", help="Samples a second, 0.1 to 20.")] = 1.0,
+        watch: Annotated[
+            bool, typer.Option("--watch", help="Show curves and use of the machine while it runs.")
+        ] = False,
         save: Annotated[bool, typer.Option("--save", help="Keep the trained weights.")] = False,
         out: Annotated[
             Path | None, typer.Option(metavar="DIR", help="Where the campaign goes.")
@@ -169,7 +173,7 @@ def _run(asked: Asked) -> None:
     from dlbench.run import resume, start
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite end is Ctrl-C's end
-    with view(quiet=asked.json) as observer:
+    with view(quiet=asked.json, watch=asked.watch) as observer:
         if asked.resume:
             engine = _engine_of(asked.resume, asked.engine)
             finished = resume(asked.resume, open_workshop(engine), observer)

@@ -168,6 +168,15 @@ def read_samples(path: Path) -> Samples | None:
     )
 
 
+def parse_sample(line: bytes) -> Sample | None:
+    """One line of a file that is still growing; None for the first, the last and a torn one."""
+    try:
+        content = json.loads(line)
+        return None if "v" in content or content.get("totals") else _sample(content)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
 def _line(content: Mapping[str, Any]) -> bytes:
     return json.dumps(content, separators=(",", ":")).encode() + b"\n"
 

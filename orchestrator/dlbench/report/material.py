@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dlbench.analysis.comparison import Family
-from dlbench.analysis.groups import Stratum, cell_of, conditions_of, strata
+from dlbench.analysis.groups import Conditions, Stratum, cell_of, conditions_of, strata
 from dlbench.analysis.metrics import find_metric
 from dlbench.analysis.results import Results, open_results
 from dlbench.analysis.sources import read_files
@@ -25,7 +25,7 @@ from dlbench.errors import UserError
 from dlbench.plan import Trial
 from dlbench.report.metrics import COMPARED, QUALITY, TRAINING, Metric
 from dlbench.results import TrialResult
-from dlbench.statistics import Comparison, Interval, Verdict, compare
+from dlbench.statistics import Comparison, Interval, Measurements, Verdict, compare
 
 TESTED = (TRAINING, *QUALITY)
 """The metrics on which differences are tested. Of the others sizes and intervals are shown, and
@@ -44,6 +44,7 @@ class Group:
     place: str
     contender: str
     results: tuple[TrialResult, ...]
+    conditions: Conditions
     folders: Mapping[str, Path] = field(repr=False)
     """Where the files of each trial are, by its id."""
 
@@ -175,16 +176,9 @@ class Material:
             return family.comparison if family else None
         if metric.key not in self._described:
             self._described[metric.key] = {
-                self._places[stratum.workload, stratum.fixed]: _described(stratum, metric)
-                for stratum in self._strata(metric)
+                place: _described(self.at(place), metric) for place in self.places
             }
         return self._described[metric.key].get(place)
-
-    def _strata(self, metric: Metric) -> list[Stratum]:
-        trials = self.frames.trials()
-        if metric not in self.metrics:
-            return []
-        return strata(trials, find_metric(metric.key, trials.schema), "release")
 
     def shown(self, group: Group, metric: Metric) -> Shown | None:
         comparison = self.comparison(group.place, metric)
@@ -243,6 +237,7 @@ def load(folder: Path) -> Material:
                     places[stratum.workload, stratum.fixed],
                     group.name,
                     tuple(results[name] for name in own),
+                    group.conditions,
                     {results[name].id: folders[name] for name in own},
                 )
             )
@@ -286,15 +281,15 @@ def _order(release: str) -> tuple[str, Any]:
         return framework, (Version("0"), version)
 
 
-def _described(stratum: Stratum, metric: Metric) -> Comparison:
+def _described(members: Sequence[Group], metric: Metric) -> Comparison:
     """Each group against the one with the best median, where all ran under the same conditions."""
-    groups = {group.name: group.measurements for group in stratum.groups}
+    groups = {member.contender: _measured(member, metric) for member in members}
     ranked = [
         (statistics.median(group.values), name)
         for name, group in groups.items()
         if group.values and group.certified and group.complete
     ]
-    alike = len({group.conditions for group in stratum.groups}) == 1
+    alike = len({member.conditions for member in members}) == 1
     best = None
     if ranked:
         best = min(ranked) if metric.kind.less_is_better else max(ranked)
@@ -304,6 +299,19 @@ def _described(stratum: Stratum, metric: Metric) -> Comparison:
         metric=metric.title.lower(),
         baseline=best[1] if best and alike else None,
         draws=_DRAWS,
+    )
+
+
+def _measured(group: Group, metric: Metric) -> Measurements:
+    found = [(r, value) for r in group.complete if (value := metric.of(r)) is not None]
+    return Measurements(
+        values=tuple(value / metric.factor for _, value in found),
+        keys=tuple(str(result.seed) for result, _ in found),
+        certified=group.certified,
+        complete=bool(group.complete),
+        data=group.conditions.data,
+        machine=group.conditions.machine,
+        scale=group.conditions.scale,
     )
 
 

@@ -44,6 +44,11 @@ class Chart:
     def filename(self) -> str:
         return f"{self.id}.csv"
 
+    def places(self, every: Sequence[str]) -> list[int]:
+        """The numbers of the places of which it has something to show."""
+        own = set(self.table.columns.get("workload", ()))
+        return [number for number, place in enumerate(every) if place in own]
+
     def embedded(self) -> str:
         """JSON that can stand inside a script element whatever it holds."""
         content = {

@@ -474,26 +474,27 @@
   drawings.scatter = (view) => {
     const rows = visible(view.data);
     if (!rows.length) return null;
-    const wide = (name) => {
-      const values = rows.map((row) => row[name]);
-      return Math.max(...values) / Math.min(...values) > 12;
+    const axis = (name, low, high, title) => {
+      const values = rows.flatMap((row) => [row[name], row[low] ?? row[name], row[high] ?? row[name]]).filter((v) => v > 0);
+      const [least, most] = [Math.min(...values), Math.max(...values)];
+      const log = most / least > 12;
+      // Values that are nearly alike shall look alike.
+      const pad = Math.max((most - least) * 0.12, most * 0.08);
+      return valueAxis({
+        type: log ? "log" : "value", name: title + (log ? " (log scale)" : ""), nameLocation: "middle",
+        min: log ? least / 1.5 : Math.max(0, least - pad), max: log ? most * 1.5 : most + pad,
+        axisLabel: { color: ink.soft, fontSize: 12, formatter: brief, hideOverlap: true, showMaxLabel: false, showMinLabel: false },
+      });
     };
-    const axis = (name, title) => valueAxis({
-      type: wide(name) ? "log" : "value", name: title, nameLocation: "middle",
-      ...(wide(name) ? {
-        min: Math.min(...rows.map((row) => row[name])) / 1.6, max: Math.max(...rows.map((row) => row[name])) * 1.9 } : {}),
-      scale: true, boundaryGap: ["8%", "8%"],
-      axisLabel: { color: ink.soft, fontSize: 12, formatter: brief, hideOverlap: true, showMaxLabel: !wide(name), showMinLabel: !wide(name) },
-    });
     return {
       height: Math.min(440, Math.max(320, view.width * 0.55)),
       option: {
         ...base(),
-        grid: { left: 58, right: Math.min(view.width * 0.3, Math.max(...rows.map((row) => textWidth(row.contender))) + 16), top: 16, bottom: 46 },
-        xAxis: { ...axis("memory_mb", "peak memory, MB" + (wide("memory_mb") ? " (log scale)" : "")), nameGap: 28 },
-        yAxis: { ...axis("train_s", "training time, s" + (wide("train_s") ? " (log scale)" : "")), nameGap: 40 },
+        grid: { left: 58, right: 30, top: 24, bottom: 46 },
+        xAxis: { ...axis("memory_mb", "memory_low", "memory_high", "peak memory, MB"), nameGap: 28 },
+        yAxis: { ...axis("train_s", "train_low", "train_high", "training time, s"), nameGap: 40 },
         series: [{
-          type: "custom", silent: true, data: rows.map((row) => [row.memory_mb, row.train_s]),
+          type: "custom", silent: true, clip: true, data: rows.map((row) => [row.memory_mb, row.train_s]),
           renderItem: (params, api) => {
             const row = rows[params.dataIndex];
             const stroke = colour(row.framework);
@@ -507,7 +508,7 @@
           type: "scatter", symbolSize: 12,
           data: rows.map((row) => ({ value: [row.memory_mb, row.train_s], name: row.contender,
             itemStyle: { color: colour(row.framework), borderColor: ink.back, borderWidth: 1.5 } })),
-          label: { show: rows.length <= 40, position: "right", formatter: ({ name }) => name, color: ink.ink, fontSize: 12.5, distance: 6 },
+          label: { show: rows.length <= 40, position: "top", formatter: ({ name }) => name, color: ink.ink, fontSize: 12.5, distance: 6 },
           labelLayout: { hideOverlap: true },
           tooltip: { formatter: ({ dataIndex }) => {
             const row = rows[dataIndex];
@@ -528,14 +529,15 @@
     const order = unique([...rows].map(key));
     const wide = Math.max(...rows.map((row) => row.median)) / Math.min(...rows.map((row) => row.median)) > 20;
     const legend = Math.ceil(lines.length / Math.max(1, Math.floor(view.width / 150))) * 24 + 8;
+    const turned = Math.max(...order.map(textWidth)) * order.length > view.width - 100;
     return {
-      height: 340 + legend,
+      height: 300 + legend + (turned ? 70 : 0),
       option: {
         ...base(),
         legend: { data: lines, top: 0, left: 0, textStyle: { color: ink.ink, fontSize: 12.5 }, inactiveColor: ink.line },
-        grid: { left: 58, right: 16, top: legend + 8, bottom: 92 },
+        grid: { left: 58, right: 16, top: legend + 8, bottom: turned ? 110 : 40 },
         xAxis: { type: "category", data: order, axisTick: { show: false }, axisLine: { lineStyle: { color: ink.line } },
-          axisLabel: { color: ink.soft, fontSize: 12, rotate: order.length * 90 > view.width ? 50 : 0, interval: order.length > view.width / 16 ? "auto" : 0 } },
+          axisLabel: { color: ink.soft, fontSize: 12, rotate: turned ? 50 : 0, interval: order.length > view.width / 16 ? "auto" : 0 } },
         yAxis: valueAxis({ type: wide ? "log" : "value", name: unit + (wide ? " (log)" : ""), nameLocation: "end" }),
         series: lines.flatMap((name) => {
           const own = rows.filter((row) => row.line === name);
@@ -669,12 +671,19 @@
       this.box = figure.querySelector(".drawing");
       this.controls = figure.querySelector(".controls");
       this.title = figure.querySelector("h3").textContent;
+      this.places = figure.dataset.places.split(" ");
       this.drawn = false;
       this.near = false;
       this.chosen = {};
       figure.querySelector("details.data").addEventListener("toggle", (event) => {
         if (event.target.open) { this.load(); fillTable(this); }
       });
+    }
+
+    /** Charts that have nothing of the chosen workload are not there at all. */
+    show() {
+      const place = String(page.workloads.indexOf(state.workload));
+      this.figure.hidden = !this.figure.classList.contains("lead") && !this.places.includes(place);
     }
 
     load() {
@@ -733,9 +742,9 @@
       this.width = this.box.clientWidth || 600;
       const made = drawings[this.data.drawing](this);
       this.controls.replaceChildren(...this.fresh);
-      this.figure.querySelector(".limit").textContent = this.limit;
-      this.figure.hidden = !made;
+      this.figure.querySelector(".limit").textContent = made ? this.limit : "Nothing to show for what is chosen above.";
       if (!made) {
+        this.box.style.height = "0px";
         this.chart?.dispose();
         this.chart = null;
         return;
@@ -763,8 +772,8 @@
     readTheme();
     for (const view of views) {
       view.drawn = false;
-      view.figure.hidden = false;
-      if (view.near) view.draw();
+      view.show();
+      if (view.near && !view.figure.hidden) view.draw();
     }
   }
 
@@ -858,13 +867,16 @@
   paintChips();
   setUpTabs();
   setUpContents();
-  for (const view of views) watcher.observe(view.figure);
+  for (const view of views) {
+    view.show();
+    watcher.observe(view.figure);
+  }
   let width = innerWidth;
   addEventListener("resize", () => {
     if (innerWidth !== width) { width = innerWidth; redraw(); }
   });
   addEventListener("beforeprint", () => {
-    for (const view of views) if (!view.drawn) view.draw();
+    for (const view of views) if (!view.drawn && !view.figure.hidden) view.draw();
   });
   document.documentElement.dataset.ready = "true";
 })();
