@@ -253,7 +253,9 @@ def _across(families: Sequence[Family], metric: Metric, alpha: float) -> tuple[A
         ranked = [row for row in table.values() if len(row) > 1]
         if len(ranked) > 1:
             result = friedman(table, metric.kind, alpha=alpha)
-            if not math.isnan(result.mean_ranks[0]):
+            # Too few workloads are worth a sentence for releases, not for each release's devices.
+            worth = result.enough or "release" not in dict(key)
+            if worth and not math.isnan(result.mean_ranks[0]):
                 found.append(Across(key, result))
     return tuple(found)
 

@@ -8,7 +8,20 @@ import sys
 import typer
 from typer.exceptions import TyperException
 
-from dlbench.cli import compare, data, doctor, images, listing, report, run, show, verify, watch
+from dlbench.cli import (
+    compare,
+    data,
+    doctor,
+    export,
+    images,
+    listing,
+    merge,
+    report,
+    run,
+    show,
+    verify,
+    watch,
+)
 from dlbench.errors import UserError
 
 _BEYOND_US = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO)
@@ -29,6 +42,8 @@ show.register(app)
 report.register(app)
 watch.register(app)
 compare.register(app)
+merge.register(app)
+export.register(app)
 app.add_typer(listing.app, name="list")
 app.add_typer(images.app, name="images")
 app.add_typer(data.app, name="data")

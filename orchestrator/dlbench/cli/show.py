@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def register(app: typer.Typer) -> None:
     @app.command("show")
     def show(
-        folder: Annotated[Path, typer.Argument(help="The campaign's folder.")],
+        folder: Annotated[Path, typer.Argument(help="The campaign's folder or archive.")],
         json: Json = False,
     ) -> None:
         """Show a campaign: a table, which differences are real, failures with their reasons.
@@ -26,9 +26,10 @@ def register(app: typer.Typer) -> None:
         \b
         dlbench show results/2026-11-16_0312-quick
         """
+        from dlbench.analysis.archive import campaign_folder
         from dlbench.campaign import Campaign
 
-        campaign = Campaign.open(folder)
+        campaign = Campaign.open(campaign_folder(folder))
         campaign.about()
         print_results(campaign, campaign.results(), as_json=json)
 
