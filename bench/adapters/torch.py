@@ -205,9 +205,7 @@ def _packed(layer, x, lengths, initial):
     """An LSTM over packed sequences, sorted by hand: PyTorch 1.0 takes no other order."""
     _, order = torch.sort(lengths, descending=True)
     back = torch.sort(order)[1]
-    packed = nn.utils.rnn.pack_padded_sequence(
-        x[order], lengths[order].cpu(), batch_first=True
-    )
+    packed = nn.utils.rnn.pack_padded_sequence(x[order], lengths[order].cpu(), batch_first=True)
     if initial is not None:
         initial = tuple(state[:, order].contiguous() for state in initial)
     out, (h, c) = layer(packed, initial)
