@@ -2,7 +2,7 @@
 
 A trial's id says what was run, not where: two machines that ran the same suite have the same ids.
 Both are kept, the second under an id with its machine's digest. The same trial of the same machine
-must be the same to the last byte, or nobody could say which of the two is meant.
+must have the same measurements, to the last digit, or nobody could say which of the two is meant.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from dlbench.errors import UserError
 from dlbench.formats import digest
 
 _FILES = ("job.json", "events.jsonl", "samples.jsonl", "log.txt")
+_MEASURED = ("started", "outcome", "wall_s", "metrics", "resources", "curve", "phases", "scale")
 _ARRAYS = ("predictions.npz", "weights.npz")
 
 
@@ -149,15 +150,13 @@ def _add(source: Source, making: Path, kept: _Kept) -> None:
 
 
 def _digest(planned: Planned, content: dict[str, Any]) -> str:
-    """Of all that was recorded; not of what merging itself may have changed."""
-    own = {key: value for key, value in content.items() if key not in ("id", "certificate")}
-    total = hashlib.sha256(digest(own).encode())
-    for name in _FILES:
-        try:
-            total.update(hashlib.sha256((planned.folder / name).read_bytes()).digest())
-        except OSError:
-            total.update(b"none")
-    return total.hexdigest()
+    """Of what was measured. Words are left out: packing an archive takes secrets out of them."""
+    own = {key: content.get(key) for key in _MEASURED}
+    try:
+        samples = (planned.folder / "samples.jsonl").read_bytes()
+    except OSError:
+        samples = b""
+    return digest([own, hashlib.sha256(samples).hexdigest()])
 
 
 def _certificate(source: Source, making: Path, key: str, machine: str) -> str:

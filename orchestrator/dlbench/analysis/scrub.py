@@ -35,7 +35,7 @@ _FORMS = re.compile(
     r"|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)"
 )
 _HOMES = re.compile(
-    r"(?:/home/|/Users/|[A-Za-z]:\\+Users\\+)[^/\\\s\"':;,]+|/root(?=[/\s\"':;,]|$)"
+    r"(?<![\w/.-])(?:(?:/home/|/Users/|[A-Za-z]:\\+Users\\+)[^/\\\s\"':;,]+|/root(?=[/\s\"':;,]|$))"
 )
 _SECRET_VARIABLE = re.compile(rf"(?i){_NAME}")
 _HINTS = (
@@ -59,17 +59,19 @@ class Scrubber:
             if _SECRET_VARIABLE.search(name) and len(value) >= _SHORTEST
         }
         home = variables.get("HOME") or str(Path.home())
-        own = {home.rstrip("/"): "~"} if len(home.rstrip("/")) > 1 else {}
+        home = home.rstrip("/")
         host = socket.gethostname()
         names = {host: "host"} if len(host) >= _SHORTEST and "local" not in host else {}
         user = _user(variables)
         if user and len(user) >= _SHORTEST:
             names[user] = "user"
-        literal = sorted([*secret.items(), *own.items()], key=lambda pair: -len(pair[0]))
-        self._literal = literal
+        self._literal = sorted(secret.items(), key=lambda pair: -len(pair[0]))
         self._names = [
             (re.compile(rf"(?<!\w){re.escape(name)}(?!\w)"), word) for name, word in names.items()
         ]
+        if len(home) > 1:
+            own = re.compile(rf"(?<![\w/.-]){re.escape(home)}(?![\w.-])")
+            self._names.insert(0, (own, "~"))
 
     def text(self, text: str) -> str:
         """The text without what must not leave."""

@@ -1,0 +1,108 @@
+"""Small campaigns with known numbers, written by dlbench's own code in the real format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from dlbench.campaign import Campaign
+from dlbench.formats import Event, digest
+from dlbench.outcomes import Outcome
+from dlbench.plan import Trial
+from dlbench.results import TrialResult
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One contender with one value a seed."""
+
+    release: str
+    values: Sequence[float]
+    metric: str = "train_s"
+    workload: str = "digits-cnn"
+    device: str = "cpu"
+    variant: str = "plain"
+    outcome: Outcome = Outcome.OK
+    certified: bool | None = True
+    epochs: int = 10
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    steps_ms: Sequence[float] = ()
+    """The steady steps of every trial."""
+    reason: str = ""
+    log: str = ""
+    seeds: Sequence[int] = ()
+
+
+def write(
+    folder: Path, cells: Sequence[Cell], *, machine: str = "aaaaaaaabbbbbbbb", name: str = "one"
+) -> Path:
+    """A campaign in which every cell ran once a round."""
+    planned: list[tuple[Trial, Cell, float]] = []
+    for turn in range(max(len(cell.values) for cell in cells)):
+        for cell in cells:
+            if turn < len(cell.values):
+                planned.append((_trial(cell, turn, len(planned)), cell, cell.values[turn]))
+    about = {
+        "id": digest(name)[:12], "dlbench": "0", "bench": "", "suite": name, "command": ["dlbench"],
+        "choices": {}, "engine": "process", "hz": 1.0, "notes": [],
+        "machine": {"digest": machine, "cpu_model": "a processor"},
+    }  # fmt: skip
+    campaign = Campaign.create(folder, about, [trial for trial, _, _ in planned])
+    for trial, cell, value in planned:
+        campaign.write_result(_result(trial, cell, value, machine))
+        own = campaign.trial_folder(trial.id)
+        (own / "out").mkdir()
+        (own / "log.txt").write_text(cell.log)
+        (own / "events.jsonl").write_text("".join(e.line() + "\n" for e in _events(cell)))
+    return folder
+
+
+def _trial(cell: Cell, turn: int, index: int) -> Trial:
+    trial = Trial(
+        id="", index=index, round=turn, release=cell.release, workload=cell.workload,
+        device=cell.device, engine="process", setting="matched", variant=cell.variant,
+        seed=cell.seeds[turn] if cell.seeds else 1 + turn, repeat=turn, epochs=cell.epochs,
+        steps=None, data="real", threads=None, cpus=None, memory_bytes=None, seconds=60.0,
+        gpus=(), save=False,
+    )  # fmt: skip
+    kept = {key: getattr(trial, key) for key in ("release", "workload", "device", "variant")}
+    return replace(trial, id=digest([kept, trial.seed, trial.epochs, turn])[:16])
+
+
+def _result(trial: Trial, cell: Cell, value: float, machine: str) -> TrialResult:
+    same = ("id", "index", "round", "release", "workload", "device", "engine", "setting",
+            "variant", "seed", "repeat")  # fmt: skip
+    scale: dict[str, Any] = {"epochs": cell.epochs, "steps": None, "batch": 32, "data": "d" * 64,
+                             "source": "real"}  # fmt: skip
+    return TrialResult(
+        **{key: getattr(trial, key) for key in same},
+        outcome=cell.outcome,
+        reason=cell.reason,
+        started=f"2026-11-16T03:{trial.index // 60 % 60:02}:{trial.index % 60:02}+00:00",
+        wall_s=20.0,
+        metrics={**cell.metrics, cell.metric: value},
+        resources={"source": "cgroup-v2", "samples": 3, "memory_peak_bytes": 10**8},
+        curve=[{"epoch": 1, "train_s": 1.0, "loss": 2.0, "accuracy": 0.5}],
+        scale=scale,
+        certified=cell.certified,
+        machine=machine,
+    )
+
+
+def _events(cell: Cell) -> list[Event]:
+    steps = list(cell.steps_ms)
+    fields = {"epoch": 1, "loss": 2.0, "steps_ms": [99.0, *steps], "metrics": {"accuracy": 0.5},
+              "train_s": 1.0, "first": 1}  # fmt: skip
+    return [
+        Event(0.1, "hello", {"bench": "1", "python": "3.11", "pid": 1}),
+        Event(0.5, "phase", {"phase": "import", "seconds": 0.25}),
+        *([Event(1.0, "epoch", fields)] if steps else []),
+        Event(2.0, "end", {}),
+    ]
+
+
+def around(middle: float, count: int = 10) -> list[float]:
+    """Values near a middle, no two alike, the same for everyone: pairs differ by the middles."""
+    return [middle * (1 + 0.002 * ((7 * i) % count - count / 2)) for i in range(count)]
