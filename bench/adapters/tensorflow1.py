@@ -9,9 +9,6 @@ import logging
 import os
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-logging.getLogger("tensorflow").setLevel(
-    logging.ERROR
-)  # 1.15 tells at every name what 2.0 calls it
 
 import numpy as np
 import tensorflow as tf
@@ -23,6 +20,7 @@ from bench.weights import is_decayed, is_state
 
 VARIANTS = ("session",)
 
+logging.getLogger("tensorflow").setLevel(logging.ERROR)  # 1.15 warns of every name that 2.0 lacks
 _config = tf.ConfigProto()
 """What every session is made with; set_up fills it in."""
 
@@ -46,21 +44,8 @@ def describe():
         # 0: TensorFlow takes as many as there are cores
         "threads": _config.intra_op_parallelism_threads or len(os.sched_getaffinity(0)),
         "inter_op_threads": _config.inter_op_parallelism_threads or None,
-        "kernels": {
-            "cuda": tf.test.is_built_with_cuda(),
-            "compiler": str(tf.COMPILER_VERSION),
-            "mkl": _has_mkl(),
-        },
+        "kernels": {"cuda": tf.test.is_built_with_cuda(), "compiler": str(tf.COMPILER_VERSION)},
     }
-
-
-def _has_mkl():
-    try:
-        from tensorflow.python.framework import test_util
-
-        return bool(test_util.IsMklEnabled())
-    except (ImportError, AttributeError):
-        return None
 
 
 def build(graph, recipe, options):
