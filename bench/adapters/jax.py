@@ -28,8 +28,9 @@ def set_up(options):
         jax.devices()
     except RuntimeError:
         raise Unsupported("this JAX sees no GPU")
-    if options.setting == "matched":
-        jax.config.update("jax_default_matmul_precision", "float32")  # no TF32 on a GPU
+    # no TF32 on a GPU where models are to be equal
+    precision = "float32" if options.setting == "matched" else None
+    jax.config.update("jax_default_matmul_precision", precision)
 
 
 def describe():

@@ -67,6 +67,8 @@ def look_up(requirements: Sequence[str], target: Target, extra: Sequence[str]) -
         report = Path(scratch) / "report.json"
         command = _pip("install", requirements, target, scratch)
         command += ["--dry-run", "--ignore-installed", "--target", scratch, "--report", str(report)]
+        # pip compares with its own Python here; the pins were resolved for the target's.
+        command.append("--ignore-requires-python")
         for index in extra:
             command += ["--extra-index-url", index]
         _run(command, Path(scratch), silent)
