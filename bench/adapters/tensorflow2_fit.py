@@ -1,5 +1,6 @@
 """TensorFlow 2's other ordinary way to train: Keras' compile and fit, one fit call an epoch."""
 
+import itertools
 import time
 
 import numpy as np
@@ -56,16 +57,17 @@ class FitModel(FunctionModel):
                     net.stop_training = batch + 1 == known["steps"]
 
         def examples():
-            current, count = first, 1
-            for batch in batches:
+            current, count = ahead[0], 1
+            for following in itertools.chain(ahead[1:], rest):
                 yield current
-                current, count = self._as_keras(batch), count + 1
+                current, count = following, count + 1
             known["steps"] = count  # told before the last is handed out
             yield current
 
-        batches = iter(batches)
-        first = self._as_keras(next(batches))
-        net.fit(_dataset(examples, first), epochs=1, verbose=0, shuffle=False, callbacks=[Steps()])
+        rest = map(self._as_keras, batches)
+        ahead = list(itertools.islice(rest, 2))  # TensorFlow 2.1 begins anew after a first look
+        dataset = _dataset(examples, ahead[0])
+        net.fit(dataset, epochs=1, verbose=0, shuffle=False, callbacks=[Steps()])
 
     def _as_keras(self, batch):
         """(inputs, targets) or (inputs, targets, weights of the places)."""
@@ -107,4 +109,5 @@ def _dataset(examples, first):
         types = tf.nest.map_structure(lambda spec: spec.dtype, specs)
         shapes = tf.nest.map_structure(lambda spec: spec.shape, specs)
         dataset = tf.data.Dataset.from_generator(examples, types, shapes)
-    return dataset.prefetch(1)
+    # what TensorFlow 2.1 had prefetched when it took its first look would be lost
+    return dataset.prefetch(1) if RELEASE >= (2, 2) else dataset
