@@ -57,7 +57,9 @@ def load(path: Path) -> Suite:
             "`dlbench list suites` shows those that ship with dlbench.",
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"The suite file {path} is not TOML: {error}.", "Mend that line.") from error
+        raise UserError(
+            f"The suite file {path} is not TOML: {error}.", "Mend that line."
+        ) from error
     known = {field.name: field for field in fields(Suite) if field.name != "name"}
     for key in content:
         if key not in known:
