@@ -1,7 +1,8 @@
 """Trials in the file layout that MLflow reads (`mlruns/`), written without MLflow.
 
 One experiment a workload, one run a trial: parameters say what it was, metrics what it measured,
-with curves by epoch. `mlflow ui --backend-store-uri DIR` shows them.
+with curves by epoch. Newer MLflow keeps its runs in a database: it reads this layout after
+`mlflow migrate-filestore`, or directly with MLFLOW_ALLOW_FILE_STORE=true.
 """
 
 from __future__ import annotations

@@ -107,13 +107,24 @@ class Scrubber:
     def file(self, name: str, content: bytes) -> bytes:
         """A file of a campaign, of the kind that its name says; as it is if nothing is in it."""
         text = content.decode(errors="replace")
-        if self.text(text) == text:
-            return content
         if name.endswith(".jsonl"):
-            return "\n".join(map(self._line, text.split("\n"))).encode()
-        if name.endswith(".json"):
-            return self._line(text, indent=1).encode()
-        return self.text(text).encode()
+            lines = text.split("\n") if self._suspect(text) else []
+            clean = "\n".join(self._line(x) if self._suspect(x) else x for x in lines)
+        elif name.endswith(".json"):
+            clean = self._line(text, indent=1) if self._suspect(text) else ""
+        else:
+            clean = self.text(text)
+        return clean.encode() if clean else content
+
+    def _suspect(self, json_text: str) -> bool:
+        """Whether it is worth parsing. A backslash may hide anything, the rest has a hint."""
+        small = json_text.lower()
+        return (
+            "\\" in json_text
+            or any(hint in small for hint in _HINTS)
+            or any(value in json_text for value, _ in self._literal)
+            or any(name.search(json_text) for name, _ in self._names)
+        )
 
     def _line(self, line: str, indent: int | None = None) -> str:
         try:

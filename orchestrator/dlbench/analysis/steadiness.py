@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -49,9 +50,7 @@ def steady_steps(steps: pl.DataFrame) -> StepTimes:
     steady = steps.filter("steady")
     runs = steady.select(pl.col("id").rle()).unnest("id")
     ends = np.cumsum(runs["len"].to_numpy().astype(np.int64)).tolist()
-    starts = [0, *ends[:-1]]
-    names = runs["value"].to_list()
-    places = dict(zip(names, zip(starts, ends, strict=True), strict=True))
+    places = dict(zip(runs["value"].to_list(), pairwise([0, *ends]), strict=True))
     middle = pl.col("ms").median()
     away = (pl.col("ms") - middle).abs().median()
     spread = steady.group_by("id").agg(middle=middle, away=away, n=pl.len())

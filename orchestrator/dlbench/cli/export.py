@@ -48,3 +48,8 @@ def register(app: typer.Typer) -> None:
             return
         counted = ", ".join(f"{count:,} {name}" for name, count in written.rows.items())
         typer.echo(f"{written.path}: {counted}")
+        if format == "mlflow":
+            typer.echo(
+                "Show them with: MLFLOW_ALLOW_FILE_STORE=true mlflow ui --backend-store-uri"
+                f" {written.path}"
+            )
