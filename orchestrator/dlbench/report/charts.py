@@ -78,7 +78,13 @@ def bars(material: Material, metric: Metric) -> Chart | None:
     )
     word = "Less" if metric.kind.less_is_better else "More"
     note = f"Median over complete trials with its 95 % bootstrap interval. {word} is better."
-    settings = {"unit": metric.unit, "less": metric.kind.less_is_better, "title": metric.title}
+    settings = {
+        "unit": metric.unit,
+        "less": metric.kind.less_is_better,
+        "title": metric.title,
+        # Bars begin at 0; what is compared by its difference has no such beginning.
+        "dots": metric.kind.scale == "difference",
+    }
     return Chart(f"bars-{metric.key}".replace("_", "-"), "bars", metric.title, table,
                  f"{note} {few_runs(material)}".strip(), settings)  # fmt: skip
 

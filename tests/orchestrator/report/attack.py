@@ -1,0 +1,3 @@
+"""A text that would do harm if anything took it for markup, script or a formula."""
+
+HOSTILE = "</script><img src=x onerror='window.pwned=1'><b>&\u2028\"'`${1}"
