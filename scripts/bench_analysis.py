@@ -1,8 +1,8 @@
 """What loading and comparing campaigns costs, from a hundred trials to ten thousand.
 
 Campaigns come from scripts/make_campaign.py: 100 samples and 500 step times a trial. Each size is
-read in a process of its own: all trials, all samples, all steps, and a comparison of step times with
-everything that is said next to it.
+read in a process of its own: all trials, all samples, all steps, and a comparison of step times
+with everything that is said next to it.
 
     python scripts/bench_analysis.py [--trials 100 1000 10000] [--folder DIR] [--json]
 
@@ -110,7 +110,8 @@ def main() -> int:
         for row in rows:
             print(
                 f"{row['trials']:>8,} {row['samples']:>10,} {row['steps']:>10,} "
-                f"{row['seconds']:>7.2f} {row['cpu_seconds']:>7.2f} {row['gb']:>6.2f}  {row['laps']}"
+                f"{row['seconds']:>7.2f} {row['cpu_seconds']:>7.2f} {row['gb']:>6.2f}  "
+                f"{row['laps']}"
             )
         for fewer, more in pairwise(rows):
             print(f"{fewer['trials']:,} to {more['trials']:,}: power {growth(fewer, more):.2f}")

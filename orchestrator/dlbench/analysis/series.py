@@ -100,13 +100,19 @@ def _with_gpus(frame: pl.DataFrame, text: bytes) -> pl.DataFrame:
         return frame.with_columns(pl.lit(None).alias(name) for name in names)
     # Objects inside lists are slow to read; taken out, they are lines like any other.
     rows, gpus = [], []
-    for row, line in enumerate(text.split(b"\n")):
-        start = line.find(b'"gpus":[{')
-        if start >= 0:
-            own = line[start + 9 : line.rfind(b"}]")].split(b"},{")
-            rows += [row] * len(own)
-            gpus += own
-    each = _parsed(b"\n".join(b"{%b}" % gpu for gpu in gpus), len(gpus), _GPU)
+    before, *after = text.split(b'"gpus":[{')
+    row = before.count(b"\n")
+    for rest in after:
+        own = rest[: rest.find(b"}]")]
+        if b"},{" in own:
+            several = own.split(b"},{")
+            gpus += several
+            rows += [row] * len(several)
+        else:
+            gpus.append(own)
+            rows.append(row)
+        row += rest.count(b"\n")
+    each = _parsed(b"{%b}" % b"}\n{".join(gpus), len(gpus), _GPU)
     each = each.with_columns(pl.Series("row", rows, dtype=pl.UInt32))
     memory = pl.coalesce("process_memory_bytes", "memory_bytes")
     sums = (memory, pl.col("power_w"), pl.col("energy_j"))

@@ -5,7 +5,7 @@ Each finding is tied to the group whose number it affects.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -26,7 +26,10 @@ from dlbench.statistics import (
     trial_outliers,
     unequal,
 )
+from dlbench.statistics.screening import worth_a_look
 
+_SCREENED = 200_000
+"""Step times that are screened at once: they fit into a processor's cache."""
 _LOAD = 10.0
 """Percent of the machine that other programs may take more of beside one group than another."""
 
@@ -39,6 +42,8 @@ class StepTimes:
     places: dict[str, tuple[int, int]]
     short: dict[str, Steps]
     """Median and spread of each."""
+    suspects: frozenset[str]
+    """Trials that may be unsteady; the others are not."""
 
     def of(self, trial: str) -> npt.NDArray[np.float64]:
         start, end = self.places.get(trial, (0, 0))
@@ -55,7 +60,22 @@ def steady_steps(steps: pl.DataFrame) -> StepTimes:
     away = (pl.col("ms") - middle).abs().median()
     spread = steady.group_by("id").agg(middle=middle, away=away, n=pl.len())
     short = {name: Steps(median, mad, n) for name, median, mad, n in spread.iter_rows()}
-    return StepTimes(steady["ms"].to_numpy(), places, short)
+    ms = steady["ms"].to_numpy()
+    return StepTimes(ms, places, short, frozenset(_suspects(ms, places)))
+
+
+def _suspects(ms: npt.NDArray[np.float64], places: dict[str, tuple[int, int]]) -> Iterator[str]:
+    """Trials of one length are screened together."""
+    lengths: dict[int, list[str]] = {}
+    for name, (start, end) in places.items():
+        lengths.setdefault(end - start, []).append(name)
+    for length, names in lengths.items():
+        most = max(1, _SCREENED // max(1, length))
+        for first in range(0, len(names), most):
+            some = names[first : first + most]
+            rows = np.stack([ms[places[name][0] : places[name][1]] for name in some])
+            found = worth_a_look(rows)
+            yield from (name for name, worth in zip(some, found, strict=True) if worth)
 
 
 @dataclass(frozen=True)
@@ -102,7 +122,7 @@ def _of_steps(group: Group, steps: StepTimes) -> list[Finding]:
             continue
         trials += 1
         short.append(steps.short[str(row["id"])])
-        for finding in steps_of_trial(times):
+        for finding in steps_of_trial(times) if str(row["id"]) in steps.suspects else ():
             by_concern.setdefault(finding.concern, []).append((finding, f"seed {row['seed']}"))
     found = []
     for concern, each in by_concern.items():

@@ -47,13 +47,14 @@ def read_trials(sources: Sequence[Source]) -> Tables:
     """All trials that have ended, campaign by campaign in order of execution."""
     rows: list[dict[str, Any]] = []
     points: list[dict[str, Any]] = []
+    owners: list[str] = []
     folders: dict[str, Path] = {}
     for planned, name, content in _distinct(_read(sources)):
         rows.append(_row(name, planned.campaign, content))
         folders[name] = planned.folder
-        for point in _list(content.get("curve")):
-            if isinstance(point, dict):
-                points.append({**_renamed(point, {"id"}), "id": name})
+        curve = [point for point in _list(content.get("curve")) if isinstance(point, dict)]
+        points += curve
+        owners += [name] * len(curve)
     fixed = schema((*TRIALS, *METRICS, *RESOURCES))
     trials = _frame(rows, {**fixed, "started": pl.String})
     trials = trials.with_columns(
@@ -61,7 +62,8 @@ def read_trials(sources: Sequence[Source]) -> Tables:
         if len(rows)
         else pl.col("started").cast(TIMESTAMP)
     )
-    return Tables(trials, _frame(points, schema(CURVES)), folders)
+    curves = _frame(points, schema(CURVES)).with_columns(pl.Series("id", owners, dtype=pl.String))
+    return Tables(trials, curves, folders)
 
 
 def _read(sources: Sequence[Source]) -> Iterator[tuple[Planned, bytes]]:
