@@ -7,14 +7,16 @@ from typing import Any
 from dlbench.graph import Graph, Shape
 
 
-def mnist_cnn(name: str, image: Shape) -> dict[str, Any]:
+def mnist_cnn(
+    name: str, image: Shape, filters: tuple[int, int] = (32, 64), hidden: int = 128
+) -> dict[str, Any]:
     """Two convolutions, one pooling, two dense layers."""
     g = Graph(name)
     x = g.input("image", image)
-    x = g.relu(g.conv2d(x, 32, 3))
-    x = g.relu(g.conv2d(x, 64, 3))
+    x = g.relu(g.conv2d(x, filters[0], 3))
+    x = g.relu(g.conv2d(x, filters[1], 3))
     x = g.dropout(g.maxpool(x, 2), 0.25)
-    x = g.dropout(g.relu(g.dense(g.flatten(x), 128)), 0.5)
+    x = g.dropout(g.relu(g.dense(g.flatten(x), hidden)), 0.5)
     g.outputs(g.dense(x, 10, name="logits"))
     return g.to_json()
 

@@ -1,0 +1,86 @@
+"""Checks of what the model is fed and judged with: files, rows, labels, metrics."""
+
+import hashlib
+import os
+
+import numpy as np
+
+from bench import data, metrics
+from bench.proof.compare import Mismatch, compare
+from bench.proof.sides import ROWS
+
+_SHARED = 0.05
+"""Real sets repeat a row here and there; a test split that is the training split repeats all."""
+_TEST_ROWS = 6 * ROWS + 3
+
+
+def served_data(sides):
+    """The files are those of the job; batches hold their rows; test rows are not training rows."""
+    _same_files(sides)
+    for split in sorted(sides.splits):
+        raw = read(sides, split)
+        _same_rows(sides, split, raw)
+    share = _shared_rows(read(sides, "train"), read(sides, "test"))
+    if share > _SHARED:
+        detail = "{:.0%} of the test rows are training rows".format(share)
+        raise Mismatch(detail, share, _SHARED)
+    return {"error": share, "tolerance": _SHARED, "detail": "share of test rows also in train"}
+
+
+def read(sides, split):
+    """The arrays as they are on disk, by a way of their own."""
+    files = sides.job["data"]["splits"][split]
+    return {
+        name: np.load(os.path.join(sides.folder, file), allow_pickle=False)
+        for name, file in files.items()
+    }
+
+
+def _same_files(sides):
+    """The digest of the files, as FORMATS.md has it, against the job's."""
+    names = {file for files in sides.job["data"]["splits"].values() for file in files.values()}
+    lines = ""
+    for name in sorted(names):
+        with open(os.path.join(sides.folder, name), "rb") as file:
+            lines += "{} {}\n".format(hashlib.sha256(file.read()).hexdigest(), name)
+    found = hashlib.sha256(lines.encode("utf-8")).hexdigest()
+    if found != sides.job["data"]["digest"]:
+        raise Mismatch("the files of the splits are not those that the job's digest names")
+
+
+def _same_rows(sides, split, raw):
+    divide = sides.job["data"].get("divide") or {}
+    rows = np.arange(sides.splits[split].rows)[:: max(1, sides.splits[split].rows // 64)]
+    batch = sides.splits[split].batch(rows)
+    for name, values in raw.items():
+        wanted = values[rows].astype(np.float64) / divide.get(name, 1.0)
+        got = batch[name].reshape(wanted.shape)
+        label = "{} of {}".format(name, split)
+        compare(got, wanted, "forward", label, when="a batch against the file: ")
+
+
+def _shared_rows(train, test):
+    """The share of the test rows that are among the training rows."""
+    seen = set(_row_keys(train))
+    keys = list(_row_keys(test))
+    return sum(key in seen for key in keys) / float(len(keys))
+
+
+def _row_keys(arrays):
+    for row in range(len(next(iter(arrays.values())))):
+        yield b"".join(np.ascontiguousarray(arrays[name][row]).tobytes() for name in sorted(arrays))
+
+
+def measured(sides):
+    """The metric of the release's own raw outputs on the test split against the reference's."""
+    test = sides.splits["test"]
+    small = data.Split(test.batch(slice(0, min(test.rows, _TEST_ROWS))))
+    model = sides.with_dropout() if sides.dropouts else sides.at_start()
+    got, raw = metrics.evaluate(model, small, sides.recipe, ROWS)
+    wanted, reference = metrics.evaluate(sides.reference(), small, sides.recipe, ROWS)
+    worst = max(compare(raw[name], reference[name], "forward", name) for name in sorted(raw))
+    for name, value in wanted.items():
+        # one row may fall on the other side of a decision
+        if abs(got[name] - value) > max(1.0 / small.rows, 1e-4 * abs(value)):
+            raise Mismatch("{} {} against {}".format(name, got[name], value))
+    return {"error": worst, "detail": "{} test rows".format(small.rows)}
