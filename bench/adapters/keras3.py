@@ -44,16 +44,25 @@ def _loss(spec):
     }[spec["name"]]()
 
 
+def _dense(gradient):
+    """On TensorFlow an embedding's gradient comes as rows: Keras' formulas for these differ."""
+    if BACKEND != "tensorflow":
+        return gradient
+    import tensorflow as tf
+
+    return tf.convert_to_tensor(gradient)
+
+
 def _helped(kind, variables, decayed, decay, native):
     """Keras' optimiser with weight decay in the gradient and Adam's epsilon where it belongs."""
     kind = type(kind())  # on PyTorch, Keras puts a class of its own in the place of each
 
     class Helped(kind):
         def apply(self, grads, trainable_variables=None):
-            grads = [ops.convert_to_tensor(gradient) for gradient in grads]  # also sparse ones
+            grads = grads if native else [_dense(gradient) for gradient in grads]
             if decay:
                 grads = [
-                    gradient + decay * ops.convert_to_tensor(variable) if each else gradient
+                    _dense(gradient) + decay * ops.convert_to_tensor(variable) if each else gradient
                     for gradient, variable, each in zip(grads, variables, decayed)
                 ]
             stated = getattr(self, "epsilon", None)
@@ -98,7 +107,7 @@ class Catch(keras.optimizers.Optimizer):
 
     def update_step(self, gradient, variable, learning_rate):
         place = self.caught[self._get_variable_index(variable)]
-        self.assign(place, ops.convert_to_tensor(gradient))
+        self.assign(place, _dense(gradient))
 
 
 # ---- model --------------------------------------------------------------------------------------
@@ -114,7 +123,7 @@ class FitModel(FunctionalModel):
         self._compile(self._net, optimizer)
         helped = type(optimizer).__module__ == __name__
         self.path = {
-            "loop": "fit on a generator; step times include fetching the batch",
+            "loop": "fit on a generator, step times with fetching; train_on_batch for a step alone",
             "backend": BACKEND,
             "layout": "NHWC",
             "jit_compile": bool(self._net.jit_compile),
@@ -142,14 +151,13 @@ class FitModel(FunctionalModel):
         return pair + (tuple(weights),)
 
     def train_step(self, batch):
-        kept = []
-        self.train_epoch([batch], lambda handle, seconds: kept.append(handle))
-        return kept[0]
+        return self._one_step(self._net, batch)
+
+    def _one_step(self, net, batch):
+        net.reset_metrics()  # else Keras reports the mean since it began
+        return float(np.ravel(net.train_on_batch(*self._pair(batch)))[0])  # the sum comes first
 
     def train_epoch(self, batches, on_step):
-        self._fit(self._net, batches, on_step)
-
-    def _fit(self, net, batches, on_step):
         rows = []
 
         class Steps(keras.callbacks.Callback):
@@ -170,13 +178,14 @@ class FitModel(FunctionalModel):
                 rows.append(len(pair[0][0]))
                 yield pair
 
-        taken = int(ops.convert_to_numpy(net.optimizer.iterations))
+        optimizer = self._net.optimizer
+        taken = int(ops.convert_to_numpy(optimizer.iterations))
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Your input ran out of data")
-            net.fit(pairs(), epochs=1, verbose=0, shuffle=False, callbacks=[Steps()])
+            self._net.fit(pairs(), epochs=1, verbose=0, shuffle=False, callbacks=[Steps()])
         if not self._native:
             # on TensorFlow, Keras also counts the step that finds no more data
-            net.optimizer.iterations.assign(taken + len(rows))
+            optimizer.iterations.assign(taken + len(rows))
 
     def losses(self, handles):
         return list(handles)
@@ -188,15 +197,15 @@ class FitModel(FunctionalModel):
         return {name: ops.convert_to_numpy(value) for name, value in zip(names, found)}
 
     def gradients(self, batch):
-        """Keras' fit with an optimiser that keeps what it is given."""
-        before, kept = self.weights(), []
+        """Keras' own step with an optimiser that keeps what it is given."""
+        before = self.weights()
         net, optimizer = self._model(self._heads), Catch()
         self._compile(net, optimizer)
-        self._fit(net, [batch], lambda handle, seconds: kept.append(handle))
+        loss = self._one_step(net, batch)
         caught = {id(v): c for v, c in zip(net.trainable_variables, optimizer.caught)}
         self.load(before)  # the running statistics
         values = [ops.convert_to_numpy(caught[id(variable)]) for _, _, variable in self._trained()]
-        return kept[0], self._named(values)
+        return loss, self._named(values)
 
     def _read(self, variable):
         return ops.convert_to_numpy(variable)
