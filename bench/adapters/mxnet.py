@@ -94,11 +94,22 @@ class AdaDelta(mx.optimizer.AdaDelta):
         weight[:] -= self._get_lr(index) * delta
 
 
+class NAG(mx.optimizer.NAG):
+    """MXNet's, with the weight decay in the gradient: since 1.6 it stands beside the momentum."""
+
+    def update_multi_precision(self, index, weight, grad, state):
+        decayed = grad + self._get_wd(index) / self.rescale_grad * weight
+        wd, self.wd = self.wd, 0.0
+        super(NAG, self).update_multi_precision(index, weight, decayed, state)
+        self.wd = wd
+
+
 def _optimizer(recipe, native):
     o, kinds = recipe["optimizer"], mx.optimizer
     common = {"learning_rate": o["lr"], "wd": o.get("weight_decay", 0.0)}
     if o["name"] == "sgd":
-        return (kinds.NAG if o["nesterov"] else kinds.SGD)(momentum=o["momentum"], **common)
+        helped = NAG if common["wd"] and not native else kinds.NAG
+        return (helped if o["nesterov"] else kinds.SGD)(momentum=o["momentum"], **common)
     if o["name"] == "adam":
         explicit = {} if native else {name: o[name] for name in ("beta1", "beta2", "epsilon")}
         return kinds.Adam(**dict(common, **explicit))
@@ -148,6 +159,7 @@ class GluonModel(Model):
             "layout": "NCHW",
             "optimizer": {key: getattr(o, key) for key in kinds if hasattr(o, key)},
             "adadelta": "with a learning rate" if isinstance(o, AdaDelta) else "as it is",
+            "nesterov": "decay in the gradient" if isinstance(o, NAG) else "as it is",
             "adam": "epsilon helped each step" if self._helps_adam else "as it is",
             "running variance": "made unbiased each step" if self._unbiased else "as it is",
             "weight decay": "on every parameter" if native else "on kernels and tables",
