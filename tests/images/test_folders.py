@@ -60,4 +60,4 @@ def test_a_lock_is_complete_and_names_no_place(release: Release, device: str) ->
     for requirement in release.requires[device]:
         name, _, version = requirement.partition("==")
         if version:
-            assert pinned[normalised(name)] == version
+            assert pinned[normalised(name.partition("[")[0])] == version

@@ -39,6 +39,15 @@ def test_a_framework_alone_means_its_newest_release(tmp_path: Path) -> None:
     assert releases.find("mxnet@1.3.0", tmp_path).version == "1.3.0"
 
 
+def test_one_version_can_be_several_releases_that_run_on_different_things(tmp_path: Path) -> None:
+    for backend in ("torch", "jax"):
+        add(tmp_path, f"keras@3.15.1-{backend}", f'variables = {{ KERAS_BACKEND = "{backend}" }}\n')
+    add(tmp_path, "keras@3.9.0")
+    names = [release.name for release in releases.load_releases(tmp_path)]
+    assert names == ["keras@3.9.0", "keras@3.15.1-jax", "keras@3.15.1-torch"]
+    assert releases.find("keras@3.15.1-jax", tmp_path).variables == {"KERAS_BACKEND": "jax"}
+
+
 def test_a_misspelt_name_is_answered_with_the_nearest(tmp_path: Path) -> None:
     add(tmp_path, "mxnet@1.3.0")
     add(tmp_path, "chainer@4.5.0")
