@@ -115,7 +115,7 @@ class _Tail:
             return []
         end = piece.rfind(b"\n") + 1
         self._place += end
-        return piece[:end].splitlines()
+        return piece[:end].split(b"\n")[:-1]
 
 
 def held(lock: Path) -> bool:

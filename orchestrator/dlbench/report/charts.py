@@ -6,7 +6,8 @@ import math
 import statistics
 from collections.abc import Sequence
 
-from dlbench.report.material import Group, Material
+from dlbench.report.groups import Group
+from dlbench.report.material import Material
 from dlbench.report.metrics import PEAK_MEMORY, TRAINING, Metric
 from dlbench.report.tables import Cell, Chart, Table
 from dlbench.statistics import effect
@@ -182,6 +183,40 @@ def history(material: Material) -> tuple[Chart | None, list[str]]:
     note = "Median training time of each release, oldest first, with its 95 % interval."
     return Chart("history", "history", "Over the releases", Table.of_rows(columns, rows), note,
                  {"unit": "s", "title": TRAINING.title}), _changes(material)  # fmt: skip
+
+
+def ranks(material: Material) -> tuple[tuple[Chart, ...], list[str]]:
+    """Critical-difference diagrams: mean ranks across workloads, where Friedman's test applies."""
+    drawn, said = [], []
+    several = len({group.device for group in material.groups}) > 1
+    frameworks = {group.contender: group.framework for group in material.groups}
+    for number, across in enumerate(material.across(TRAINING), 1):
+        test = across.friedman
+        if not test.enough or len(test.groups) < 2:
+            continue
+        table = Table(
+            {
+                "contender": test.groups,
+                "framework": [frameworks.get(name, name) for name in test.groups],
+                "mean_rank": test.mean_ranks,
+            }
+        )
+        where = ", ".join(
+            value
+            for key, value in across.fixed
+            if (key == "device" and several) or (key == "setting" and value != "matched")
+        )
+        said.append(f"{where}: {test.sentence}" if where else test.sentence)
+        note = (
+            f"Mean rank by training time across {test.workloads} workloads; 1 is the fastest."
+            " Contenders that a bar joins are not shown to differ: their ranks are nearer than"
+            f" the critical difference of {test.critical_difference:.2f}."
+        )
+        places = {name: place for place, name in enumerate(test.groups)}
+        joined = [[places[clique[0]], places[clique[-1]]] for clique in test.cliques]
+        title = f"Ranks across workloads ({where})" if where else "Ranks across workloads"
+        drawn.append(Chart(f"ranks-{number}", "ranks", title, table, note, {"joined": joined}))
+    return tuple(drawn), said
 
 
 def _changes(material: Material) -> list[str]:

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from dlbench import paths
-from dlbench.report.material import Group, Material
+from dlbench.report.groups import Group
+from dlbench.report.material import Material
 from dlbench.report.metrics import ACCURACY
 from dlbench.report.tables import Cell, Chart, Table
 

@@ -7,15 +7,14 @@ workload on a device in a setting: what stands in one column of the summary.
 from __future__ import annotations
 
 import json
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from dlbench.analysis.comparison import Family
-from dlbench.analysis.groups import Conditions, Stratum, cell_of, conditions_of, strata
+from dlbench.analysis.comparison import Across, Family
+from dlbench.analysis.groups import Stratum, cell_of, conditions_of, strata
 from dlbench.analysis.metrics import find_metric
 from dlbench.analysis.results import Results, open_results
 from dlbench.analysis.sources import read_files
@@ -23,74 +22,18 @@ from dlbench.campaign import Campaign
 from dlbench.certificates import Certificate
 from dlbench.errors import UserError
 from dlbench.plan import Trial
+from dlbench.report.groups import Group, described
 from dlbench.report.metrics import COMPARED, QUALITY, TRAINING, Metric
 from dlbench.results import TrialResult
-from dlbench.statistics import Comparison, Interval, Measurements, Verdict, compare
+from dlbench.statistics import Comparison, Interval, Verdict
 
 TESTED = (TRAINING, *QUALITY)
 """The metrics on which differences are tested. Of the others sizes and intervals are shown, and
 nothing is claimed: asking ten questions of each pair would make every answer weaker."""
-_DRAWS = 1000
 _NEEDED = (
     "id", "workload", "release", "variant", "device", "setting", "engine", "machine", "data",
     "budget_epochs", "budget_steps", "batch", "threads", "cpus", "memory_limit_bytes",
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Group:
-    """The trials of one contender in one place."""
-
-    place: str
-    contender: str
-    results: tuple[TrialResult, ...]
-    conditions: Conditions
-    folders: Mapping[str, Path] = field(repr=False)
-    """Where the files of each trial are, by its id."""
-
-    @property
-    def workload(self) -> str:
-        return self.results[0].workload
-
-    @property
-    def release(self) -> str:
-        return self.results[0].release
-
-    @property
-    def framework(self) -> str:
-        return self.release.partition("@")[0]
-
-    @property
-    def device(self) -> str:
-        return self.results[0].device
-
-    @cached_property
-    def complete(self) -> tuple[TrialResult, ...]:
-        return tuple(result for result in self.results if result.complete)
-
-    @cached_property
-    def certified(self) -> bool:
-        """Proven equal to the reference, all of its trials."""
-        return all(result.certified is True for result in self.results)
-
-    @property
-    def proof(self) -> str:
-        """`yes`, `no`, or `not checked`."""
-        refused = any(result.certified is False for result in self.results)
-        return "yes" if self.certified else "no" if refused else "not checked"
-
-    def values(self, metric: Metric) -> list[float]:
-        found = (metric.of(result) for result in self.complete)
-        return [value for value in found if value is not None]
-
-    def typical(self, metric: Metric) -> TrialResult | None:
-        """The complete trial in the middle: shown where one trial must stand for all."""
-        ranked = sorted(
-            ((value, result.index, result.id), result)
-            for result in self.complete
-            if (value := metric.of(result)) is not None
-        )
-        return ranked[(len(ranked) - 1) // 2][1] if ranked else None
 
 
 @dataclass(frozen=True)
@@ -126,6 +69,7 @@ class Material:
     groups: tuple[Group, ...]
     _places: Mapping[tuple[str, tuple[tuple[str, str], ...]], str] = field(repr=False)
     _families: dict[str, dict[str, Family]] = field(default_factory=dict, repr=False)
+    _across: dict[str, tuple[Across, ...]] = field(default_factory=dict, repr=False)
     _described: dict[str, dict[str, Comparison]] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -163,11 +107,18 @@ class Material:
             return None
         if metric.key not in self._families:
             compared = self.frames.compare(metric.key, stability=metric is TRAINING)
+            self._across[metric.key] = compared.across
             self._families[metric.key] = {
                 self._places[family.stratum.workload, family.stratum.fixed]: family
                 for family in compared.families
             }
         return self._families[metric.key].get(place)
+
+    def across(self, metric: Metric) -> tuple[Across, ...]:
+        """The contenders ranked across workloads, where there are enough of these."""
+        if self.places:
+            self.family(self.places[0], metric)
+        return self._across.get(metric.key, ())
 
     def comparison(self, place: str, metric: Metric) -> Comparison | None:
         """As `family`, for all metrics; those not tested are described against the best."""
@@ -176,7 +127,7 @@ class Material:
             return family.comparison if family else None
         if metric.key not in self._described:
             self._described[metric.key] = {
-                place: _described(self.at(place), metric) for place in self.places
+                place: described(self.at(place), metric) for place in self.places
             }
         return self._described[metric.key].get(place)
 
@@ -279,40 +230,6 @@ def _order(release: str) -> tuple[str, Any]:
         return framework, (Version(number), rest)
     except InvalidVersion:
         return framework, (Version("0"), version)
-
-
-def _described(members: Sequence[Group], metric: Metric) -> Comparison:
-    """Each group against the one with the best median, where all ran under the same conditions."""
-    groups = {member.contender: _measured(member, metric) for member in members}
-    ranked = [
-        (statistics.median(group.values), name)
-        for name, group in groups.items()
-        if group.values and group.certified and group.complete
-    ]
-    alike = len({member.conditions for member in members}) == 1
-    best = None
-    if ranked:
-        best = min(ranked) if metric.kind.less_is_better else max(ranked)
-    return compare(
-        groups,
-        metric.kind,
-        metric=metric.title.lower(),
-        baseline=best[1] if best and alike else None,
-        draws=_DRAWS,
-    )
-
-
-def _measured(group: Group, metric: Metric) -> Measurements:
-    found = [(r, value) for r in group.complete if (value := metric.of(r)) is not None]
-    return Measurements(
-        values=tuple(value / metric.factor for _, value in found),
-        keys=tuple(str(result.seed) for result, _ in found),
-        certified=group.certified,
-        complete=bool(group.complete),
-        data=group.conditions.data,
-        machine=group.conditions.machine,
-        scale=group.conditions.scale,
-    )
 
 
 def _neutral(metric: Metric) -> float:

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dlbench.report.material import TESTED, Group, Material
+from dlbench.report.groups import Group
+from dlbench.report.material import TESTED, Material
 from dlbench.report.metrics import Metric, ratio, written
 
 _SHADES = 8
@@ -20,9 +21,9 @@ class Cell:
     main: str
     under: str = ""
     shade: int | None = None
-    """0: the best, up to _SHADES; None: not ranked."""
+    """0: as good as the best, up to _SHADES; None: not ranked, or the best."""
     state: str = ""
-    """`failed`, `uncertified`, `empty`, or nothing."""
+    """`best`, `failed`, `uncertified`, `empty`, or nothing."""
     hint: str = ""
 
 
@@ -111,7 +112,7 @@ def _cell(material: Material, group: Group | None, metric: Metric) -> Cell:
     if found is None:
         return Cell(value, "not comparable", state="uncertified", hint=counted)
     if found.verdict is None:
-        return Cell(value, "best", 0, hint=counted)
+        return Cell(value, "best", state="best", hint=counted)
     estimate, around = found.estimate, found.interval
     if metric.kind.scale == "difference":
         shade = _of_difference(abs(estimate), metric)

@@ -12,8 +12,10 @@ from typing import Any
 from dlbench.certificates import Certificate
 from dlbench.execute import log_tail
 from dlbench.plan import Trial
-from dlbench.report.material import Group, Material
+from dlbench.report.groups import Group
+from dlbench.report.material import Material
 from dlbench.results import TrialResult
+from dlbench.statistics.words import count
 
 _MOST_FAILURES = 100
 _USUAL_SECONDS = 86400.0
@@ -55,7 +57,8 @@ def failures(material: Material) -> tuple[list[Failure], int]:
     for (contender, workload, outcome, reason), alike in list(kinds.items())[:_MOST_FAILURES]:
         first, folder = alike[0]
         log = log_tail(folder / "log.txt") or first.notes
-        reached = f"after {len(first.curve)} epochs" if first.curve else "before its first epoch"
+        epochs = len(first.curve)
+        reached = f"after {count(epochs, 'epoch')}" if epochs else "in its first epoch or before"
         found.append(
             Failure(contender, workload, outcome, len(alike), first.seed, first.id, reached,
                     reason, tuple(log), command_of(planned[first.id]))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dlbench.report.material import Group, Material
+from dlbench.report.groups import Group
+from dlbench.report.material import Material
 from dlbench.report.metrics import QUALITY, Metric, written
 from dlbench.report.tables import Cell, Chart, Table
 from dlbench.results import TrialResult

@@ -33,6 +33,9 @@ class Section:
 
 def sections(material: Material) -> Iterator[Section]:
     yield Section("summary", "Summary", block="matrix")
+    ranked, said = charts.ranks(material)
+    if ranked:
+        yield Section("ranks", "Across workloads", ranked, tuple(said))
     made: tuple[Callable[[Material], Section | None], ...] = (
         _bars("time", "Training time and throughput", (TRAINING, SPEED, STEP)),
         _bars("quality", "Quality", QUALITY),

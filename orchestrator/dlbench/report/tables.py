@@ -46,7 +46,7 @@ class Chart:
 
     def places(self, every: Sequence[str]) -> list[int]:
         """The numbers of the places of which it has something to show."""
-        own = set(self.table.columns.get("workload", ()))
+        own = set(self.table.columns.get("workload", every))
         return [number for number, place in enumerate(every) if place in own]
 
     def embedded(self) -> str:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from dlbench.report.answer import answer
-from dlbench.report.material import Group, Material
+from dlbench.report.groups import Group
+from dlbench.report.material import Material
 from dlbench.report.metrics import (
     ACCURACY,
     MAE,

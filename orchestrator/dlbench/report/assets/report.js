@@ -100,7 +100,7 @@
     const rows = [];
     const { workload, framework } = data.columns;
     for (let i = 0; i < data.length; i++) {
-      if (!everyWorkload && workload[i] !== state.workload) continue;
+      if (!everyWorkload && workload && workload[i] !== state.workload) continue;
       if (state.hidden.has(framework[i])) continue;
       rows.push(data.row(i));
     }
@@ -228,7 +228,6 @@
   const drawings = {};
 
   drawings.ratios = (view) => {
-    view.everyWorkload = true;
     const rows = visible(view.data, true);
     const several = page.workloads.length > 1;
     const grouped = Map.groupBy
@@ -310,15 +309,19 @@
       const row = rows[dataIndex];
       return tip(row.contender, [["median", label(row)], ...between(row, "low", "high"), ["trials", row.n], ["certified", row.certified]]);
     } };
-    const label = (row) => (unit === "×" ? "×" + number(row.median) : number(row.median) + (unit ? " " + unit : ""))
+    const label = (row) => (unit === "×" ? "×" + number(row.median) : (unit === "%" ? row.median.toFixed(2) : number(row.median)) + (unit ? " " + unit : ""))
       + (row.certified !== "yes" ? ", " + (row.certified === "no" ? "not certified" : "proof not made") : "");
+    // The longest label must fit behind the longest bar.
+    const start = dots ? bottom - span * 0.1 : 0;
+    const plot = view.width - room - 16;
+    const stretch = plot / Math.max(plot * 0.3, plot - Math.max(...rows.map((row) => textWidth(label(row)))) - 24);
     return {
       height: rows.length * 30 + 48,
       option: {
         ...base(),
         grid: { left: room, right: 16, top: 4, bottom: 30 },
         yAxis: axis,
-        xAxis: valueAxis({ ...(dots ? { min: bottom - span * 0.1, max: top + span * (view.width < 500 ? 0.8 : 0.25) } : { max: top * (view.width < 500 ? 1.5 : 1.22) || 1 }), axisLabel: { color: ink.soft, fontSize: 12, formatter: brief, showMaxLabel: false, showMinLabel: !dots, hideOverlap: true } }),
+        xAxis: valueAxis({ min: start, max: start + (top - start) * stretch || 1, axisLabel: { color: ink.soft, fontSize: 12, formatter: brief, showMaxLabel: false, showMinLabel: !dots, hideOverlap: true } }),
         series: [
           dots ? {
             type: "scatter", symbolSize: 12, z: 6,
@@ -353,6 +356,37 @@
             },
           },
         ],
+      },
+    };
+  };
+
+  drawings.ranks = (view) => {
+    const rows = visible(view.data);
+    if (!rows.length) return null;
+    const { room, axis } = names(rows.map((row) => row.contender), view.width);
+    const place = new Map(view.data.columns.contender.map((name, i) => [i, rows.findIndex((row) => row.contender === name)]));
+    const joined = view.data.settings.joined.map(([a, b]) => [place.get(a), place.get(b)]).filter(([a, b]) => a >= 0 && b > a);
+    const right = 22 + joined.length * 12;
+    return {
+      height: rows.length * 28 + 48,
+      option: {
+        ...base(),
+        grid: { left: room, right: right + 40, top: 4, bottom: 40 },
+        yAxis: axis,
+        xAxis: valueAxis({ min: 0.5, max: view.data.length + 0.5, interval: 1, axisLabel: { color: ink.soft, fontSize: 12, formatter: (v) => (Number.isInteger(v) ? String(v) : "") }, name: "mean rank", nameLocation: "middle", nameGap: 26 }),
+        series: [{
+          type: "scatter", symbolSize: 13,
+          data: rows.map((row, i) => ({ value: [row.mean_rank, i], itemStyle: { color: colour(row.framework) } })),
+          label: { show: true, position: "right", distance: 8, color: ink.ink, fontSize: 12.5, formatter: ({ value }) => value[0].toFixed(2) },
+          tooltip: { formatter: ({ dataIndex }) => tip(rows[dataIndex].contender, [["mean rank", rows[dataIndex].mean_rank.toFixed(2)]]) },
+        }, {
+          type: "custom", silent: true, data: joined.map(([a], i) => [1, a, i]),
+          renderItem: (params, api) => {
+            const [a, b] = joined[params.dataIndex];
+            const x = view.width - right + params.dataIndex * 12;
+            return line(x, api.coord([1, a])[1] - 9, x, api.coord([1, b])[1] + 9, ink.ink, 4);
+          },
+        }],
       },
     };
   };
@@ -545,7 +579,7 @@
         grid: { left: 58, right: 16, top: legend + 8, bottom: turned ? 110 : 40 },
         xAxis: { type: "category", data: order, axisTick: { show: false }, axisLine: { lineStyle: { color: ink.line } },
           axisLabel: { color: ink.soft, fontSize: 12, rotate: turned ? 50 : 0, interval: order.length > view.width / 16 ? "auto" : 0 } },
-        yAxis: valueAxis({ type: wide ? "log" : "value", name: unit + (wide ? " (log)" : ""), nameLocation: "end" }),
+        yAxis: valueAxis({ type: wide ? "log" : "value", name: "training time, " + unit + (wide ? " (log scale)" : ""), nameLocation: "middle", nameGap: 40 }),
         series: lines.flatMap((name) => {
           const own = rows.filter((row) => row.line === name);
           const shade = colour(framework(name));
@@ -679,6 +713,7 @@
       this.controls = figure.querySelector(".controls");
       this.title = figure.querySelector("h3").textContent;
       this.places = figure.dataset.places.split(" ");
+      this.everyWorkload = figure.classList.contains("lead");
       this.drawn = false;
       this.near = false;
       this.chosen = {};
@@ -690,7 +725,7 @@
     /** Charts that have nothing of the chosen workload are not there at all. */
     show() {
       const place = String(page.workloads.indexOf(state.workload));
-      this.figure.hidden = !this.figure.classList.contains("lead") && !this.places.includes(place);
+      this.figure.hidden = !this.everyWorkload && !this.places.includes(place);
     }
 
     load() {
