@@ -124,8 +124,8 @@ def _print(comparison: CampaignComparison, plans: list[Plan | None]) -> None:
     say(f"{comparison.metric.words}, by {comparison.by}")
     for family, plan in zip(comparison.families, plans, strict=True):
         _print_family(family)
+        say(family.comparison.sample_size_sentence)
         if comparison.by == "release" or len(family.comparison.tested) != 1:
-            say(family.comparison.sample_size_sentence)
             say(family.comparison.answer)
         else:
             for verdict in family.comparison.verdicts:
