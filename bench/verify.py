@@ -45,9 +45,9 @@ def checks(job, splits, adapter, folder):
 
 def _all(sides):
     yield "data", serving.served_data
+    yield "shapes", model.shapes
     yield "parameters", model.parameters
     yield "initial-weights", model.initial_weights
-    yield "shapes", model.shapes
     yield "forward", model.forward
     if model.has_lengths(sides.graph):
         yield "lengths", model.lengths

@@ -8,12 +8,14 @@ from bench.trial import options_of
 
 
 def parameters(sides):
-    found = sides.at_start().weights()
+    """Every node has the parameters of the graph, of the same shapes."""
+    found = sides.built().weights()
     for node in sides.graph["nodes"]:
         wanted = {name: tuple(spec["shape"]) for name, spec in node["parameters"].items()}
         got = {name: value.shape for name, value in found.get(node["name"], {}).items()}
         if wanted != got:
-            raise Mismatch("{} against {}".format(got, wanted), node=node["name"])
+            detail = "{} against {}".format(sorted(got.items()), sorted(wanted.items()))
+            raise Mismatch(detail, node=node["name"])
     return {"detail": "{} parameters".format(weights.count(sides.graph))}
 
 
@@ -28,7 +30,8 @@ def initial_weights(sides):
 
 
 def shapes(sides):
-    found = sides.at_start().activations(sides.batch())
+    """What leaves each node has the graph's shape, before any weights are loaded."""
+    found = sides.built().activations(sides.batch())
     for node in sides.graph["nodes"]:
         got, wanted = tuple(found[node["name"]].shape[1:]), tuple(node["shape"])
         if got != wanted:
@@ -45,17 +48,18 @@ def forward(sides):
 
 
 def lengths(sides):
-    """Whatever stands behind a sequence's true length changes nothing."""
-    clean = sides.batch()
+    """Whatever stands behind a sequence's true length changes nothing: the release by itself."""
+    model, clean = sides.at_start(), sides.batch()
     spoilt = with_garbage(sides.graph, clean)
-    model = sides.at_start()
-    behind = behind_lengths(sides.graph)
-    wanted = {name: value for name, value in sides.values().items() if name in behind}
-    worst = compare_nodes(sides.graph, model.activations(spoilt), wanted, "forward")
-    outputs = {name: wanted[name] for name in sides.graph["outputs"] if name in wanted}
-    worst = max(worst, compare_nodes(sides.graph, model.predict(spoilt), outputs, "forward"))
-    _, got = model.gradients(spoilt)
-    return {"error": max(worst, compare_gradients(sides.graph, got, sides.gradients()[1]))}
+    found, wanted = model.activations(spoilt), model.activations(clean)
+    wanted = {name: wanted[name] for name in behind_lengths(sides.graph)}
+    worst = compare_nodes(sides.graph, found, wanted, "forward")
+    worst = max(
+        worst, compare_nodes(sides.graph, model.predict(spoilt), model.predict(clean), "forward")
+    )
+    _, wanted = model.gradients(clean)
+    _, found = sides.at_start().gradients(spoilt)
+    return {"error": max(worst, compare_gradients(sides.graph, found, wanted))}
 
 
 def loss(sides):

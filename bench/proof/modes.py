@@ -41,24 +41,19 @@ def dropout(sides):
 def _dropped(node, pairs):
     """How far the share of one node is from the stated one."""
     name, rate = node["name"], node["rate"]
-    gone = total = 0
-    for before, after in pairs:
-        live = before != 0
-        kept = after[live] != 0
-        if not np.allclose(after[live][kept], before[live][kept] / (1 - rate), rtol=1e-5):
-            raise Mismatch("what is kept is not scaled by 1/(1-rate)", node=name)
-        if after[~live].any():
-            raise Mismatch("zeros do not stay zero", node=name)
-        gone += int((~kept).sum())
-        total += kept.size
-    if not total:
+    before, after = (np.concatenate([pair[side] for pair in pairs]) for side in (0, 1))
+    live = before != 0
+    kept = after[live] != 0
+    if not kept.size:
         raise Mismatch("there is nothing to drop: all values are zero", node=name)
     # five standard deviations of a binomial share, and never finer than 1 %
-    room = max(0.01, 5 * np.sqrt(rate * (1 - rate) / total))
-    share = gone / float(total)
+    room = max(0.01, 5 * np.sqrt(rate * (1 - rate) / kept.size))
+    share = 1 - float(kept.mean())
     if abs(share - rate) > room:
         detail = "drops {:.3f}, stated {:.3f}".format(share, rate)
         raise Mismatch(detail, abs(share - rate), room, name)
+    if not np.allclose(after[live][kept], before[live][kept] / (1 - rate), rtol=1e-5):
+        raise Mismatch("what is kept is not scaled by 1/(1-rate)", node=name)
     return abs(share - rate)
 
 

@@ -53,6 +53,9 @@ def _same_rows(sides, split, raw):
     rows = np.arange(sides.splits[split].rows)[:: max(1, sides.splits[split].rows // 64)]
     batch = sides.splits[split].batch(rows)
     for name, values in raw.items():
+        if len(values) != sides.splits[split].rows:
+            detail = "{} rows against {} in the file".format(sides.splits[split].rows, len(values))
+            raise Mismatch(detail, node="{} of {}".format(name, split))
         wanted = values[rows].astype(np.float64) / divide.get(name, 1.0)
         got = batch[name].reshape(wanted.shape)
         label = "{} of {}".format(name, split)

@@ -80,30 +80,32 @@ class Sides:
 
     # ---- models
 
-    def model(self, graph=None, optimizer=None):
-        """A new one, with the initial weights in it."""
+    def _build(self, graph, optimizer=None):
         recipe = dict(self.recipe, optimizer=optimizer or self.recipe["optimizer"])
-        model = self.adapter.build(graph or self.plain, recipe, options_of(self.job))
-        model.load(self.initial)
-        return model
+        return self.adapter.build(graph, recipe, options_of(self.job))
 
     @once
-    def _plain_model(self):
-        return self.model()
+    def built(self):
+        """The release's model without dropout; with what weights is left open."""
+        return self._build(self.plain)
 
     @once
-    def _whole_model(self):
-        return self.model(self.graph)
+    def _built_whole(self):
+        return self._build(self.graph)
 
     def at_start(self):
         """The release's model without dropout, as it is before training."""
-        model = self._plain_model()
-        model.load(self.initial)
-        return model
+        return self._loaded(self.built())
 
     def with_dropout(self):
         """The release's model with dropout, as it is before training."""
-        model = self._whole_model()
+        return self._loaded(self._built_whole())
+
+    def model(self, optimizer):
+        """A new one without dropout, with another optimiser."""
+        return self._loaded(self._build(self.plain, optimizer))
+
+    def _loaded(self, model):
         model.load(self.initial)
         return model
 
@@ -132,7 +134,7 @@ class Sides:
 
     def walk(self, optimizer):
         """Training with another one."""
-        return self._walk(self.model(optimizer=optimizer), self.reference(optimizer))
+        return self._walk(self.model(optimizer), self.reference(optimizer))
 
     def _walk(self, model, reference):
         reference.load(self.initial)
@@ -146,7 +148,7 @@ class Sides:
     def gentle_epoch(self):
         """(losses, weights) of the same steps in the loop that trials use."""
         batches = self.gentle_walk().batches
-        model, handles = self.model(optimizer=GENTLE), []
+        model, handles = self.model(GENTLE), []
         model.train_epoch(iter(batches), lambda handle, _seconds: handles.append(handle))
         return model.losses(handles), model.weights()
 
