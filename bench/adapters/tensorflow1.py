@@ -14,7 +14,14 @@ import numpy as np
 import tensorflow as tf
 
 from bench.adapters.base import Model
-from bench.adapters.tensorflow_nn import average_pool, loss_of, max_pool, padded, padding_word
+from bench.adapters.tensorflow_nn import (
+    average_pool,
+    chosen,
+    loss_of,
+    max_pool,
+    padded,
+    padding_word,
+)
 from bench.formats import Unsupported
 from bench.weights import is_decayed, is_state
 
@@ -276,14 +283,15 @@ class SessionModel(Model):
             self._session = tf.Session(config=_config)
             self._session.run(tf.global_variables_initializer())
         place.finalize()
+        settings = {name.strip("_"): value for name, value in vars(self._optimizer).items()}
         self.path = {
             "loop": "session.run with feed_dict",
             "layout": "NHWC",
-            "lstm": "LSTMBlockFusedCell, forget bias {:g}".format(self._forget),
             "variables": "reference" if self._native else "resource",
-            "optimizer": type(self._optimizer).__name__,
-            "helped": [] if self._native else _help(graph, recipe),
         }
+        self.path.update(chosen(graph, self._layers, settings, self._native))
+        if any(node["op"] == "lstm" for node in graph["nodes"]):
+            self.path["lstm"] = "LSTMBlockFusedCell, adds {:g} to forget".format(self._forget)
 
     def _lay_out(self):
         self._inputs = {
@@ -292,6 +300,7 @@ class SessionModel(Model):
         }
         self._targets = _targets(self._graph, self._recipe)
         net = Net(self._graph, self._native)
+        self._layers = net.by_node
         self._training = net.run(self._inputs, training=True)
         self._evaluation = net.run(self._inputs, training=False)
         self._variables = {
@@ -382,15 +391,3 @@ class SessionModel(Model):
     def save_native(self, folder):
         for name, saver in self._savers.items():
             saver.save(self._session, os.path.join(folder, name), write_meta_graph=False)
-
-
-def _help(graph, recipe):
-    """What the matched formulas needed beyond tf.train's own, for the record."""
-    found = []
-    if recipe["optimizer"]["name"] == "adam":
-        found.append("Adam's epsilon outside the bias correction")
-    if any(node["op"] == "embedding" for node in graph["nodes"]):
-        found.append("gradients of tables made dense")
-    if any(node["op"] == "batchnorm" and len(node["shape"]) < 3 for node in graph["nodes"]):
-        found.append("batch-norm of vectors by the fused kernel")
-    return found

@@ -11,7 +11,14 @@ import numpy as np
 import tensorflow as tf
 
 from bench.adapters.base import Model
-from bench.adapters.tensorflow_nn import average_pool, loss_of, max_pool, padded, padding_word
+from bench.adapters.tensorflow_nn import (
+    average_pool,
+    chosen,
+    loss_of,
+    max_pool,
+    padded,
+    padding_word,
+)
 from bench.formats import Unsupported
 from bench.weights import is_decayed, is_state
 
@@ -239,6 +246,7 @@ def _optimizer(recipe, native, decayed):
                     return _dense(gradient, variable) + decay * tf.identity(variable)
                 return _dense(gradient, variable) if dense else gradient
 
+        Helped.__name__ = kind.__name__
         return Helped
 
     if o["name"] == "sgd":
@@ -277,12 +285,10 @@ class FunctionModel(Model):
         decayed = {id(variable) for _, name, variable in self._trained if is_decayed(name)}
         self._optimizer = _optimizer(recipe, native, lambda variable: id(variable) in decayed)
         self._step = self._evaluate = self._last = None
-        self.path = {
-            "loop": options.variant,
-            "layout": "NHWC",
-            "optimizer": _plain(self._optimizer.get_config()),
-            "helped": [] if native else _help(graph, recipe),
-        }
+        self.path = {"loop": options.variant, "layout": "NHWC"}
+        self.path.update(chosen(graph, self._net.by_node, self._optimizer.get_config(), native))
+        if native:
+            self.path["initial"] += "; recurrent kernels orthogonal, tables uniform-0.05"
 
     def _nodes_with_weights(self):
         return [node for node in self._graph["nodes"] if node["parameters"]]
@@ -383,20 +389,3 @@ def _ones(spec):
 def _raw(variable):
     """The tf.Variable behind a Keras 3 variable; in Keras 2 it is one."""
     return variable if isinstance(variable, tf.Variable) else variable.value
-
-
-def _plain(config):
-    """What of an optimiser's settings JSON can hold."""
-    return {k: v for k, v in sorted(config.items()) if isinstance(v, (bool, int, float, str))}
-
-
-def _help(graph, recipe):
-    """What the matched formulas needed beyond Keras' own, for the record."""
-    found = []
-    if recipe["optimizer"]["name"] == "adam":
-        found.append("Adam's epsilon outside the bias correction")
-    if any(node["op"] == "embedding" for node in graph["nodes"]):
-        found.append("gradients of tables made dense")
-    if any(node["op"] == "batchnorm" for node in graph["nodes"]):
-        found.append("batch-norm's running variance as the graph says")
-    return found

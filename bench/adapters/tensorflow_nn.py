@@ -56,3 +56,24 @@ def loss_of(spec, values, batch):
         return tf.reduce_mean(places)
     mask = tf.cast(batch[spec["mask"]], places.dtype)
     return tf.reduce_sum(places * mask) / tf.reduce_sum(mask)
+
+
+def chosen(graph, layers, settings, native):
+    """For the record: the optimiser's settings, and what was helped or left to TensorFlow."""
+    ops = {node["op"] for node in graph["nodes"]}
+    told = {k: v for k, v in sorted(settings.items()) if isinstance(v, (bool, int, float, str))}
+    if native:
+        norms = [layers[node["name"]] for node in graph["nodes"] if node["op"] == "batchnorm"]
+        return {
+            "optimizer": told,
+            "initial": "kernels glorot-uniform, biases zero",
+            "batchnorm": ["keep {:g}, epsilon {:g}".format(n.momentum, n.epsilon) for n in norms],
+        }
+    helped = []
+    if "beta_2" in settings or "beta2" in settings:
+        helped.append("Adam's epsilon outside the bias correction")
+    if "embedding" in ops:
+        helped.append("gradients of tables made dense")
+    if "batchnorm" in ops:
+        helped.append("batch-norm's running variance as the graph says")
+    return {"optimizer": told, "helped": helped}
