@@ -6,11 +6,13 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from dlbench import jobs, paths
+from dlbench.engines.connect import NoDaemon, connect
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -111,8 +113,15 @@ def make_bundle(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def bundle_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_bundle(tmp_path_factory.mktemp("bundle"))
+def bundle_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    yield make_bundle(tmp_path_factory.mktemp("bundle"))
+    try:
+        client = connect()
+    except NoDaemon:
+        return
+    for image in client.images.list(filters={"label": "org.dlbench.kind=release"}):
+        if image.labels["org.dlbench.release"].startswith(("spoilt@", "broken@")):
+            client.images.remove(image.id, force=True)
 
 
 @pytest.fixture

@@ -120,8 +120,11 @@ def make(
     variant = hashlib.sha256(" ".join(packages).encode()).hexdigest()[:8]
     tag = f"{suite}-py{python}" + (f"-{variant}" if packages else "")
     with exclusively(paths.cache() / "bases" / f"{tag}.lock"):
-        for image in client.images.list(filters=labels.matching({labels.RECIPE: recipe})):
-            return Base(str(image.id), f"{_REPOSITORY}:{tag}", python)
+        # Of this kind too: a release's image inherits the labels of the base it stands on.
+        wanted = {labels.KIND: "base", labels.RECIPE: recipe}
+        for image in client.images.list(filters=labels.matching(wanted)):
+            if f"{_REPOSITORY}:{tag}" in image.tags:
+                return Base(str(image.id), f"{_REPOSITORY}:{tag}", python)
         progress(Step("base", f"{_REPOSITORY}:{tag} from a Debian mirror"))
         with tempfile.TemporaryDirectory(prefix="making-", dir=paths.cache() / "bases") as scratch:
             archive = Path(scratch) / "base.tar"
