@@ -3,6 +3,7 @@
 import numpy as np
 
 from bench import weights
+from bench.formats import Unsupported
 from bench.proof.compare import Mismatch, compare, compare_gradients, compare_nodes
 from bench.trial import options_of
 
@@ -31,11 +32,36 @@ def initial_weights(sides):
 
 def shapes(sides):
     """What leaves each node has the graph's shape, before any weights are loaded."""
-    found = sides.built().activations(sides.batch())
+    try:
+        found = sides.built().activations(sides.batch())
+    except Unsupported:
+        raise
+    except Exception as error:
+        _first_broken(sides, error)
+        raise
     for node in sides.graph["nodes"]:
-        got, wanted = tuple(found[node["name"]].shape[1:]), tuple(node["shape"])
-        if got != wanted:
-            raise Mismatch("{} against {}".format(got, wanted), node=node["name"])
+        _same_shape(node, found)
+
+
+def _same_shape(node, found):
+    got, wanted = tuple(found[node["name"]].shape[1:]), tuple(node["shape"])
+    if got != wanted:
+        raise Mismatch("{} against {}".format(got, wanted), node=node["name"])
+
+
+def _first_broken(sides, error):
+    """The model does not run as a whole: it is run up to each node in turn."""
+    for count, node in enumerate(sides.plain["nodes"], 1):
+        graph = dict(sides.plain, nodes=sides.plain["nodes"][:count], outputs=[node["name"]])
+        head = {"output": node["name"], "target": node["name"], "mask": None, "weight": 1.0}
+        losses = [dict(head, name="mean-squared-error")]
+        recipe = dict(sides.recipe, losses=losses, metrics=[])
+        try:
+            model = sides.adapter.build(graph, recipe, options_of(sides.job))
+            found = model.activations(sides.batch())
+        except Exception:
+            raise Mismatch("{}: {}".format(type(error).__name__, error), node=node["name"])
+        _same_shape(node, found)
 
 
 def forward(sides):

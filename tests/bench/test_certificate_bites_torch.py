@@ -1,0 +1,75 @@
+"""The faults again, in PyTorch: its own layers, losses and optimisers, called the wrong way."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dlbench import formats
+from dlbench.datasets import find as find_dataset
+from dlbench.datasets import store
+from dlbench.environments import releases, venvs
+from dlbench.workloads import find as find_workload
+
+Checked = dict[str, Any]
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+FAULTS = {
+    "scrambled": ("proof-two-branch", "forward", "conv2d1"),
+    "ceil_pooling": ("cifar10-cnn", "shapes", "maxpool2"),
+    "dropout_in_evaluation": ("digits-cnn", "evaluation", "dropout1"),
+    "dropout_never_on": ("digits-cnn", "dropout", "dropout1"),
+    "sum_for_mean": ("digits-cnn", "loss", "logits"),
+    "softmax_twice": ("digits-cnn", "loss", "logits"),
+    "broadcast": ("enthalpy-fcrn-10", "loss", "enthalpy"),
+    "batchnorm_complement": ("proof-two-branch", "batchnorm", "batchnorm1/mean"),
+    "doubled_decay": ("digits-cnn", "sgd-nesterov-decay-steps", "conv2d1/kernel"),
+    "late_seed": ("enthalpy-fcrn-10", "seeds", "dense1"),
+    "lengths_ignored": ("imdb-lstm", "forward", "lstm1"),
+    "none": ("proof-two-branch", None, None),
+}
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Checked]]:
+    """The checks that failed, by fault."""
+    requests = []
+    for fault, (name, _, _) in FAULTS.items():
+        workload = find_workload(name)
+        prepared = store.prepare_proof(find_dataset(workload.dataset))
+        job = {
+            "v": formats.VERSION, "id": "bites", "action": "verify", "framework": "pytorch",
+            "version": "2.13.0", "adapter": "torch", "variant": "eager", "device": "cpu",
+            "setting": "matched", "seed": 1, "threads": 1, "graph": workload.proof_graph,
+            "recipe": workload.recipe, "budget": {"epochs": 1, "steps": None},
+            "data": prepared.to_job(), "save": False,
+        }  # fmt: skip
+        requests.append([fault, job, str(prepared.folder)])
+    file = tmp_path_factory.mktemp("torch") / "requests.json"
+    file.write_text(json.dumps(requests))
+    python = venvs.prepare(releases.find("pytorch@2.13.0"), "cpu").python
+    done = subprocess.run(
+        [python, Path(__file__).parent / "torch_faults.py", file],
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT), "OMP_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    return {fault: [each for each in checks if not each["passed"]] for fault, checks in lines}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_fault_in_pytorch(found: dict[str, list[Checked]], fault: str) -> None:
+    _, check, node = FAULTS[fault]
+    failed = found[fault]
+    if check is None:
+        assert failed == []
+    else:
+        assert (failed[0]["name"], failed[0]["node"]) == (check, node)
+        assert failed[0]["detail"]
