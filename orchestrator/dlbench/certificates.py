@@ -53,22 +53,29 @@ class Certificate:
     passed: bool
     checks: tuple[Check, ...]
     reason: str = ""
+    setting: str = "matched"
+    """`native`: no proof, but what the framework's own defaults change."""
+
+    @property
+    def faults(self) -> list[str]:
+        """Each check that failed, in one sentence: what, where, both values."""
+        return [
+            f"{check.name} differs{f' at node {check.node}' if check.node else ''}: {check.detail}"
+            for check in self.checks
+            if not check.passed
+        ]
 
     @property
     def first_fault(self) -> str:
         """What failed first, in one sentence."""
-        for check in self.checks:
-            if not check.passed:
-                node = f" at node {check.node}" if check.node else ""
-                return f"{check.name} differs{node}: {check.detail}"
-        return self.reason
+        return next(iter(self.faults), self.reason)
 
     def to_json(self) -> dict[str, Any]:
         return {"v": VERSION, **asdict(self)}
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> Certificate:
-        known = {key: content[key] for key in cls.__dataclass_fields__}
+        known = {key: content[key] for key in cls.__dataclass_fields__ if key in content}
         return cls(**{**known, "checks": tuple(Check(**check) for check in content["checks"])})
 
 
@@ -80,6 +87,7 @@ def certify(
     *,
     device: str = "cpu",
     variant: str = "",
+    setting: str = "matched",
     gpus: tuple[str, ...] = (),
     again: bool = False,
     watch: Watch | None = None,
@@ -96,7 +104,7 @@ def certify(
         "adapter": release.adapter,
         "variant": variant,
         "device": device,
-        "setting": "matched",
+        "setting": setting,
         "seed": _SEED,
         "threads": None,
         "graph": workload.proof_graph,
@@ -155,6 +163,7 @@ def certify(
             passed=whole and all(check.passed for check in checks),
             checks=checks,
             reason=reason,
+            setting=setting,
         )
         if whole:
             write_whole(kept, json.dumps(certificate.to_json(), indent=1))

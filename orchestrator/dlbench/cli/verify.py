@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dlbench.cli.console import Json
+
+if TYPE_CHECKING:
+    from dlbench.certificates import Certificate
 
 
 def register(app: typer.Typer) -> None:
@@ -20,6 +23,9 @@ def register(app: typer.Typer) -> None:
         ] = None,
         engine: Annotated[str, typer.Option(help="auto, docker or process.")] = "auto",
         device: Annotated[str, typer.Option(help="cpu or gpu.")] = "cpu",
+        setting: Annotated[
+            str, typer.Option(help="matched; native shows what the framework's defaults change.")
+        ] = "matched",
         again: Annotated[bool, typer.Option("--again", help="Do not use kept ones.")] = False,
         json: Json = False,
     ) -> None:
@@ -31,11 +37,13 @@ def register(app: typer.Typer) -> None:
         from dlbench.certificates import certify
         from dlbench.cli.console import print_json
         from dlbench.environments.releases import load_releases
-        from dlbench.errors import UserError
+        from dlbench.errors import UserError, unknown
         from dlbench.plan import find_contender
         from dlbench.prepare import open_workshop
         from dlbench.workloads import find, workloads
 
+        if setting not in ("matched", "native"):
+            raise unknown("setting", setting, ("matched", "native"))
         names = framework or [
             f"{release.name}:{variant}"
             for release in load_releases()
@@ -46,8 +54,8 @@ def register(app: typer.Typer) -> None:
         workshop = open_workshop(engine)
         done = []
         for release, variant in contenders:
-            workshop.check(release, device)
             try:
+                workshop.check(release, device)
                 environment = workshop.environment(release, device)
             except UserError as error:
                 if len(contenders) == 1:
@@ -64,13 +72,26 @@ def register(app: typer.Typer) -> None:
             for item in chosen:
                 certificate = certify(
                     workshop, environment, release, item,
-                    device=device, variant=variant, again=again,
+                    device=device, variant=variant, setting=setting, again=again,
                 )  # fmt: skip
                 done.append(certificate.to_json())
                 if not json:
-                    passed = "proven equal" if certificate.passed else certificate.first_fault
                     label = f"{release.name}:{variant}  {item.name}"
-                    typer.echo(f"{label}: {passed} ({len(certificate.checks)} checks)")
+                    typer.echo(f"{label}: {_said(certificate)}")
         if json:
             print_json(done)
-        raise typer.Exit(0 if all(entry["passed"] for entry in done) else 1)
+        # native proves nothing: what differs there is the answer, not a failure
+        answered = all(
+            entry["passed"] or (setting == "native" and entry["checks"]) for entry in done
+        )
+        raise typer.Exit(0 if answered else 1)
+
+
+def _said(certificate: Certificate) -> str:
+    count = len(certificate.checks)
+    if certificate.passed:
+        return f"proven equal ({count} checks)"
+    if certificate.setting == "native" and certificate.faults:
+        lines = "\n  ".join(certificate.faults)
+        return f"{len(certificate.faults)} of {count} checks differ under native\n  {lines}"
+    return f"{certificate.first_fault} ({count} checks)"

@@ -20,11 +20,15 @@ from dlbench.datasets import Dataset, Download, Source
 from dlbench.errors import UserError
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from dlbench.datasets import Arrays
 
 VERSION = 1
 Progress = Callable[[str], None]
 _VERIFY_ROWS = (1024, 256)
+_MOST_REPEATED = 0.05
+"""Real sets repeat a row here and there; a test split that is the training split repeats all."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +127,7 @@ def _write(dataset: Dataset, source: Source, arrays: Arrays, folder: Path) -> No
     """Arrays and manifest, whole or not at all."""
     import numpy as np
 
+    _check_splits(dataset, arrays)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         making = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
@@ -167,6 +172,31 @@ def _write(dataset: Dataset, source: Source, arrays: Arrays, folder: Path) -> No
         ) from error
     finally:
         shutil.rmtree(making, ignore_errors=True)
+
+
+def _check_splits(dataset: Dataset, arrays: Arrays) -> None:
+    """Refuse a test split whose rows have been trained on."""
+    rows = {
+        split: [_row_key(named, k) for k in range(_rows(named))] for split, named in arrays.items()
+    }
+    seen = set(rows["train"])
+    repeated = sum(row in seen for row in rows["test"]) / max(1, len(rows["test"]))
+    if repeated > _MOST_REPEATED:
+        raise UserError(
+            f"{repeated:.0%} of the test rows of data set {dataset.name} are training rows.",
+            "A result on them would say nothing: check the files and how they are converted.",
+        )
+
+
+def _rows(named: Mapping[str, np.ndarray]) -> int:
+    return len(next(iter(named.values())))
+
+
+def _row_key(named: Mapping[str, np.ndarray], row: int) -> bytes:
+    key = hashlib.blake2b(digest_size=16)
+    for name in sorted(named):
+        key.update(named[name][row].tobytes())
+    return key.digest()
 
 
 def _digest(files: Mapping[str, Mapping[str, Any]]) -> str:
