@@ -246,7 +246,8 @@ def _loss(spec, output, batch):
             lasagne.nonlinearities.softmax(flat), target.flatten()
         ).reshape(target.shape)
     elif name == "sigmoid-cross-entropy":
-        places = T.nnet.sigmoid_binary_crossentropy(output, target)
+        # Theano's own function for it has no gradient in 1.0.2
+        places = T.nnet.softplus(output) - target * output
     elif name == "mean-squared-error":
         places = lasagne.objectives.squared_error(output, target)
     else:

@@ -81,6 +81,8 @@ class BatchNorm(L.Layer):
         self._keep, self._epsilon = (0.9, 1e-4) if native else (node["keep"], node["epsilon"])
         if self._epsilon < 1e-5:
             raise Unsupported("Theano's batch normalisation takes no epsilon below 1e-5")
+        if np.float32(self._epsilon) < 1e-5:  # 1e-5 itself: its nearest float32 is just below
+            self._epsilon = np.nextafter(np.float32(1e-5), np.float32(1))
         one, zero, shape = lasagne.init.Constant(1), lasagne.init.Constant(0), (channels,)
         self.gamma = self.add_param(one, shape, "gamma", regularizable=False)
         self.beta = self.add_param(zero, shape, "beta", regularizable=False)
