@@ -209,14 +209,13 @@ class BatchModel(FunctionalModel):
         found = net.train_on_batch(self._arrays(batch), self._targets(batch))
         self.load(before)  # the running statistics
         caught = {id(p): w for p, w in zip(optimizer.params, optimizer.weights)}
-        values = [K.get_value(caught[id(variable)]) for _, _, variable in self._trained()]
-        return float(np.ravel(found)[0]), self._named(values)
+        return float(np.ravel(found)[0]), self._caught(caught)
 
-    def _read(self, variable):
-        return K.get_value(variable)
+    def _read(self, variables):
+        return K.batch_get_value(variables)
 
-    def _write(self, variable, value):
-        K.set_value(variable, value)
+    def _write(self, pairs):
+        K.batch_set_value(pairs)
 
     def sync(self):
         pass  # train_on_batch returns when the step is done

@@ -204,19 +204,20 @@ class FitModel(FunctionalModel):
         loss = self._one_step(net, batch)
         caught = {id(v): c for v, c in zip(net.trainable_variables, optimizer.caught)}
         self.load(before)  # the running statistics
-        values = [ops.convert_to_numpy(caught[id(variable)]) for _, _, variable in self._trained()]
-        return loss, self._named(values)
+        return loss, self._caught(caught)
 
-    def _read(self, variable):
-        return ops.convert_to_numpy(variable)
+    def _read(self, variables):
+        return [ops.convert_to_numpy(variable) for variable in variables]
 
-    def _write(self, variable, value):
-        variable.assign(value)
+    def _write(self, pairs):
+        for variable, value in pairs:
+            variable.assign(value)
 
     def sync(self):
         pass  # the loss that fit reports has been waited for
 
     def save_native(self, folder):
         self._net.save_weights(os.path.join(folder, "model.weights.h5"))
-        state = {str(k): self._read(v) for k, v in enumerate(self._net.optimizer.variables)}
+        state = self._read(self._net.optimizer.variables)
+        state = {str(k): value for k, value in enumerate(state)}
         np.savez(os.path.join(folder, "optimizer.npz"), **state)

@@ -16,8 +16,8 @@ ops = keras.ops if hasattr(keras, "ops") else keras.backend
 _constant = ops.convert_to_tensor if hasattr(keras, "ops") else keras.backend.constant
 
 
-def functional(graph, layer_of):
-    """({input: tensor}, {node: tensor}, {node: layer}) of the graph."""
+def functional(graph, make):
+    """({input: tensor}, {node: tensor}, {node: layer}); `make` makes the layer of a node."""
     inputs = {
         # a number a sample is a column here: Keras 2 makes one of it in any case
         spec["name"]: layers.Input(
@@ -27,9 +27,7 @@ def functional(graph, layer_of):
     }
     values, by_node = dict(inputs), {}
     for node in graph["nodes"]:
-        layer = layer_of(node)
-        if layer is not None:
-            by_node[node["name"]] = layer
+        by_node[node["name"]] = layer = make(node)
         _run(node, values, layer)
     return inputs, {node["name"]: values[node["name"]] for node in graph["nodes"]}, by_node
 
@@ -136,17 +134,17 @@ def _pads(node):
 
 
 def _word(node):
-    """ "same" where all backends mean the graph's padding by it; else "valid", after padding."""
-    size = node.get("kernel") or node["size"]
-    plain = _pads(node) and list(node["stride"]) == [1, 1]
-    # odd sizes; 3 for pooling on Theano; an average on PyTorch repeats the edge
-    plain = plain and all(k in ((1, 3) if "size" in node else (1, 3, 5, 7)) for k in size)
-    plain = plain and not (node["op"] == "avgpool" and BACKEND == "torch")
-    return (
-        "same"
-        if plain and all([k // 2, k // 2] == list(pad) for k, pad in zip(size, node["padding"]))
-        else "valid"
-    )
+    """ "same" where every backend means the graph's padding by it; else "valid", after padding."""
+    pooling = "size" in node
+    size = node["size"] if pooling else node["kernel"]
+    half = [[k // 2, k // 2] for k in size]
+    if half != [list(pad) for pad in node["padding"]] or list(node["stride"]) != [1, 1]:
+        return "valid"
+    if not _pads(node) or any(k % 2 == 0 for k in size):
+        return "valid"
+    if pooling and (max(size) > 3 or (node["op"] == "avgpool" and BACKEND == "torch")):
+        return "valid"  # Theano pads larger windows too much, PyTorch's average repeats the edge
+    return "same"
 
 
 def _padded_low(node, x):
@@ -223,9 +221,9 @@ def _turned(node, name, value):
 class FunctionalModel(Model):
     """What needs no loop: the tensors, the weights, and batches in Keras' order."""
 
-    def __init__(self, graph, recipe, layer_of):
+    def __init__(self, graph, recipe, make):
         self._graph, self._recipe = graph, recipe
-        self._inputs, self._values, by_node = functional(graph, layer_of)
+        self._inputs, self._values, by_node = functional(graph, make)
         self._variables = [
             (node, name, variable)
             for node in graph["nodes"]
@@ -252,32 +250,40 @@ class FunctionalModel(Model):
             spec["output"]: np.asarray(value) for spec, value in zip(self._recipe["losses"], found)
         }
 
-    def _read(self, variable):
+    def _read(self, variables):
+        """Their values, all at once."""
         raise NotImplementedError
 
-    def _write(self, variable, value):
+    def _write(self, pairs):
+        """Put values into variables, all at once."""
         raise NotImplementedError
 
     def weights(self):
-        found = {}
-        for node, name, variable in self._variables:
-            value = _turned(node, name, self._read(variable))
-            found.setdefault(node["name"], {})[name] = np.array(value)
-        return found
+        return _named(self._variables, self._read([each[2] for each in self._variables]))
 
     def load(self, weights):
-        for node, name, variable in self._variables:
-            self._write(variable, _turned(node, name, weights[node["name"]][name]))
+        self._write(
+            [
+                (variable, _turned(node, name, weights[node["name"]][name]))
+                for node, name, variable in self._variables
+            ]
+        )
 
     def _trained(self):
         return [each for each in self._variables if not is_state(each[0], each[1])]
 
-    def _named(self, gradients):
-        """{node: {parameter: gradient}} of gradients in the order of `_trained`."""
-        found = {}
-        for (node, name, _), value in zip(self._trained(), gradients):
-            found.setdefault(node["name"], {})[name] = np.array(_turned(node, name, value))
-        return found
+    def _caught(self, caught):
+        """{node: {parameter: gradient}} from {id of a variable: where its gradient was put}."""
+        trained = self._trained()
+        return _named(trained, self._read([caught[id(variable)] for _, _, variable in trained]))
+
+
+def _named(variables, values):
+    """{node: {parameter: canonical value}}."""
+    found = {}
+    for (node, name, _), value in zip(variables, values):
+        found.setdefault(node["name"], {})[name] = np.array(_turned(node, name, value))
+    return found
 
 
 def _column(value):
