@@ -183,9 +183,8 @@ def _shape(spec):
 
 
 def _average_pool(node, x):
-    if own.symmetric(node["padding"]):
-        pad = [p[0] for p in node["padding"]]
-        return L.Pool2DLayer(x, node["size"], node["stride"], pad, mode="average_exc_pad")
+    if not any(map(any, node["padding"])):
+        return L.Pool2DLayer(x, node["size"], node["stride"], mode="average_exc_pad")
     size = x.output_shape[2:]
     return own.Expression([x], lambda v: own.average_pool(node, v, size), _channels_first(node))
 

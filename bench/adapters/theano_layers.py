@@ -174,7 +174,7 @@ def maxpool(node, x):
 
 
 def average_pool(node, x, size):
-    """The average over what is inside, where the padding differs from side to side."""
+    """The average over what is inside the padding: Theano's own has no gradient."""
     pads = [(0, 0), (0, 0)] + [tuple(p) for p in node["padding"]]
     padded = lasagne.theano_extensions.padding.pad(x, pads[2:], batch_ndim=2)
     height, width = size

@@ -2,6 +2,7 @@
 
 import math
 import os
+import shutil
 
 import numpy as np
 import torch
@@ -23,9 +24,18 @@ def set_up(options):
         torch.set_num_threads(options.threads)
     if options.device == "gpu" and not torch.cuda.is_available():
         raise Unsupported("this PyTorch sees no CUDA device")
-    if options.variant == "compile" and not hasattr(torch, "compile"):
-        raise Unsupported("torch.compile came with PyTorch 2.0")
+    if options.variant == "compile":
+        _set_up_compiler()
     torch.manual_seed(options.seed)  # before any layer draws its weights
+
+
+def _set_up_compiler():
+    if not hasattr(torch, "compile"):
+        raise Unsupported("torch.compile came with PyTorch 2.0")
+    if not any(shutil.which(name) for name in ("g++", "clang++")):
+        raise Unsupported("torch.compile needs a C++ compiler and finds none")
+    if os.environ.get("BENCH_CACHE"):  # compiled code, worth keeping
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(os.environ["BENCH_CACHE"], "inductor")
 
 
 def describe():
@@ -310,6 +320,7 @@ class TorchModel(Model):
         self._net = Net(graph, self._layout, native).to(self._device)
         self._forward = self._loss_of
         if options.variant == "compile":
+            torch.compiler.reset()  # after a few models in one process it would stop compiling
             self._forward = torch.compile(self._loss_of)
         self._optimizer = _optimizer(recipe, self, native)
         self._steps = 0
