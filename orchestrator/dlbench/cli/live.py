@@ -70,7 +70,7 @@ class _Lines(Observer):
 
     def preparing(self, step: Step) -> None:
         what = step.detail if step.stage == "data" else f"{step.stage} {step.detail}"
-        if what != self._stage:
+        if step.detail and what != self._stage:
             self._stage = what
             self._print(f"preparing: {what}")
 
