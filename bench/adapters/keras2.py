@@ -7,6 +7,7 @@ import numpy as np
 from keras import backend as K
 
 from bench.adapters.keras_layers import BACKEND, FunctionalModel, layer_of
+from bench.formats import Unsupported
 from bench.weights import is_decayed
 
 # ---- layers -------------------------------------------------------------------------------------
@@ -20,6 +21,14 @@ class BatchNorm(keras.layers.BatchNormalization):
     """
 
     unbiased = False
+
+    def __init__(self, **told):
+        super(BatchNorm, self).__init__(**told)
+        if BACKEND == "theano":
+            if self.epsilon < 1e-5:
+                raise Unsupported("Theano's batch normalisation takes no epsilon below 1e-5")
+            # nor 1e-5 itself, whose nearest float32 is just below
+            self.epsilon = max(self.epsilon, float(np.nextafter(np.float32(1e-5), np.float32(1))))
 
     def call(self, inputs, training=None):
         axes = list(range(K.ndim(inputs) - 1))
@@ -171,10 +180,11 @@ class BatchModel(FunctionalModel):
             "lstm": "recurrent activation Keras' own" if self._native else "sigmoid",
             "batchnorm": "Keras' own running statistics" if self._native else "explicit",
             "cross_entropy": "exact" if BACKEND == "tensorflow" or not self._native else "clipped",
-            "race": "left alone" if self._native else "resource variables",
         }
         if BACKEND == "theano":
-            del self.path["race"]
+            self.path["ties"] = "gradient to all" if self._native else "gradient to the first"
+        else:
+            self.path["race"] = "left alone" if self._native else "resource variables"
 
     def _compile(self, net, optimizer):
         losses = self._recipe["losses"]

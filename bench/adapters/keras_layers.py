@@ -35,6 +35,10 @@ def functional(graph, make):
 def layer_of(node, native, batchnorm, **lstm):
     """The layer of a node; `batchnorm` is the class to take, `lstm` what its layer is told."""
     op, name = node["op"], node["name"]
+    if BACKEND == "theano" and not native and op in ("relu", "maxpool", "globalmaxpool"):
+        return layers.Lambda(
+            lambda x: _first_maximum(node, x), output_shape=tuple(node["shape"]), name=name
+        )
     if op == "conv2d":
         return layers.Conv2D(
             node["filters"],
@@ -77,6 +81,25 @@ def layer_of(node, native, batchnorm, **lstm):
     if op == "concat":
         return layers.Concatenate(name=name)
     raise Unsupported("no {} in the Keras adapter".format(op))
+
+
+def _first_maximum(node, x):
+    """The maximum with zero or of a window; on Theano, Keras' own give every tie the gradient."""
+    if node["op"] == "relu":
+        return ops.maximum(ops.zeros_like(x), x)
+    pooled = node["op"] == "maxpool"
+    (height, width), (down, right) = _shape(x)[1:3], (1, 1)
+    rows, columns = 1, 1
+    if pooled:
+        (height, width), (down, right) = node["size"], node["stride"]
+        rows, columns = node["shape"][:2]
+    y = None
+    for i in range(height):
+        for j in range(width):
+            vertical = slice(i, i + (rows - 1) * down + 1, down)
+            part = x[:, vertical, j : j + (columns - 1) * right + 1 : right]
+            y = part if y is None else ops.maximum(y, part)
+    return y if pooled else y[:, 0, 0]
 
 
 def _run(node, values, layer):
@@ -142,8 +165,8 @@ def _word(node):
         return "valid"
     if not _pads(node) or any(k % 2 == 0 for k in size):
         return "valid"
-    if pooling and (max(size) > 3 or (node["op"] == "avgpool" and BACKEND == "torch")):
-        return "valid"  # Theano pads larger windows too much, PyTorch's average repeats the edge
+    if pooling and (BACKEND == "theano" or (node["op"] == "avgpool" and BACKEND == "torch")):
+        return "valid"  # Theano's average has no gradient then, PyTorch's repeats the edge
     return "same"
 
 
