@@ -65,42 +65,37 @@ def _first_broken(sides, error):
 
 
 def forward(sides):
-    model, batch, wanted = sides.at_start(), sides.batch(), sides.values()
-    worst = compare_nodes(sides.graph, model.activations(batch), wanted, "forward")
+    wanted = sides.wanted_values()
+    worst = compare_nodes(sides.graph, sides.values(), wanted, "forward")
     outputs = {name: wanted[name] for name in sides.graph["outputs"]}
-    return {
-        "error": max(worst, compare_nodes(sides.graph, model.predict(batch), outputs, "forward"))
-    }
+    found = sides.at_start().predict(sides.batch())
+    return {"error": max(worst, compare_nodes(sides.graph, found, outputs, "forward"))}
 
 
 def lengths(sides):
     """Whatever stands behind a sequence's true length changes nothing: the release by itself."""
-    model, clean = sides.at_start(), sides.batch()
-    spoilt = with_garbage(sides.graph, clean)
-    found, wanted = model.activations(spoilt), model.activations(clean)
-    wanted = {name: wanted[name] for name in behind_lengths(sides.graph)}
-    worst = compare_nodes(sides.graph, found, wanted, "forward")
-    worst = max(
-        worst, compare_nodes(sides.graph, model.predict(spoilt), model.predict(clean), "forward")
-    )
-    _, wanted = model.gradients(clean)
+    spoilt = with_garbage(sides.graph, sides.batch())
+    wanted = {name: sides.values()[name] for name in behind_lengths(sides.graph)}
+    model = sides.at_start()
+    worst = compare_nodes(sides.graph, model.activations(spoilt), wanted, "forward")
+    outputs = {name: wanted[name] for name in sides.graph["outputs"] if name in wanted}
+    worst = max(worst, compare_nodes(sides.graph, model.predict(spoilt), outputs, "forward"))
     _, found = sides.at_start().gradients(spoilt)
-    return {"error": max(worst, compare_gradients(sides.graph, found, wanted))}
+    return {"error": max(worst, compare_gradients(sides.graph, found, sides.gradients()[1]))}
 
 
 def loss(sides):
     """As it is differentiated, and as training reports it."""
-    wanted, _ = sides.gradients()
-    got, _ = sides.at_start().gradients(sides.batch())
+    wanted, _ = sides.wanted_gradients()
     outputs = ", ".join(spec["output"] for spec in sides.recipe["losses"])
-    worst = compare([got], [wanted], "loss", outputs)
+    worst = compare([sides.gradients()[0]], [wanted], "loss", outputs)
     reported = sides.recipe_walk().losses[0]
     return {"error": max(worst, compare([reported], [wanted], "loss", outputs, when="reported: "))}
 
 
 def gradients(sides):
-    _, got = sides.at_start().gradients(sides.batch())
-    return {"error": compare_gradients(sides.graph, got, sides.gradients()[1])}
+    _, wanted = sides.wanted_gradients()
+    return {"error": compare_gradients(sides.graph, sides.gradients()[1], wanted)}
 
 
 def seeds(sides):

@@ -115,14 +115,23 @@ class Sides:
         reference.load(self.initial)
         return reference
 
-    # ---- what the reference says of the first batch
+    # ---- what both say of the first batch
 
     @once
     def values(self):
+        return self.at_start().activations(self.batch())
+
+    @once
+    def wanted_values(self):
         return self.reference().activations(self.batch())
 
     @once
     def gradients(self):
+        """(loss, gradients)."""
+        return self.at_start().gradients(self.batch())
+
+    @once
+    def wanted_gradients(self):
         return self.reference().gradients(self.batch())
 
     # ---- trajectories

@@ -211,14 +211,7 @@ def test_every_named_release_is_there() -> None:
         assert releases.find(framework).name in NAMED  # the newest is among them
 
 
-IN_TIME = (
-    "tensorflow@1.11.0", "keras@2.2.4", "pytorch@1.0.0", "pytorch@2.13.0", "jax@0.12.0.1",
-    "mxnet@1.9.1", "numpy@2.4.6",
-)  # fmt: skip
-"""Certified at every run of the tests; `dlbench verify` certifies the others, which take longer."""
-
-
-@pytest.mark.parametrize("name", IN_TIME)
+@pytest.mark.parametrize("name", [name for name in NAMED if name in PRESENT])
 def test_release_is_certified_on_every_workload(name: str) -> None:
     _certified(name, "process", list(workloads()))
 
@@ -236,19 +229,3 @@ def _certified(name: str, engine: str, chosen: list[str]) -> None:
     for each in made:
         hashes = [check.detail for check in each.checks if check.name == "initial-weights"]
         assert hashes == [digest(initial_weights(find(each.workload).proof_graph, 1))]
-
-
-# ---- real faults, found without being told -----------------------------------------------------
-
-
-def _native(name: str, workload: str) -> dict[str, str]:
-    """{check: node} of what differs when a release runs in its own way."""
-    workshop, release = open_workshop("process"), releases.find(name)
-    environment = workshop.environment(release, "cpu")
-    made = certify(workshop, environment, release, find(workload), setting="native", again=True)
-    assert made.checks, made.reason
-    return {check.name: check.node or "" for check in made.checks if not check.passed}
-
-
-def test_mxnet_ignores_lengths_on_a_cpu() -> None:
-    assert _native("mxnet@1.9.1", "imdb-lstm")["lengths"] == "lstm1"

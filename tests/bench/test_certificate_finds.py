@@ -1,0 +1,84 @@
+"""Faults that releases really have: the certificate finds them when they are let run their own way.
+
+The adapters avoid them under `matched`, and are certified; here nobody avoids anything.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from dlbench import formats
+from dlbench.certificates import certify
+from dlbench.datasets import find as find_dataset
+from dlbench.datasets import store
+from dlbench.environments import releases, venvs
+from dlbench.graph import Graph
+from dlbench.prepare import open_workshop
+from dlbench.workloads import find as find_workload
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+def native(name: str, workload: str) -> dict[str, str]:
+    """{check: node} of what differs when a release runs in its own way."""
+    workshop, release = open_workshop("process"), releases.find(name)
+    environment = workshop.environment(release, "cpu")
+    made = certify(
+        workshop, environment, release, find_workload(workload), setting="native", again=True
+    )
+    assert made.checks, made.reason
+    return {check.name: check.node or "" for check in made.checks if not check.passed}
+
+
+def test_mxnet_1_9_1_ignores_lengths_on_a_cpu() -> None:
+    assert native("mxnet@1.9.1", "imdb-lstm")["lengths"] == "lstm1"
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor: nothing can race")
+def test_keras_2_2_4_races_with_two_threads() -> None:
+    """Its SGD is the recipe's, native or not: only lost updates can lead elsewhere."""
+    found = native("keras@2.2.4", "digits-cnn")
+    assert {"recipe-steps", "repeat"} & set(found)
+    assert not {"forward", "loss", "gradients", "evaluation", "metrics"} & set(found)
+
+
+@pytest.mark.parametrize(("loss", "right"), [("own", False), ("explicit", True)])
+def test_tf_keras_1_11_multiplies_the_loss_of_maps(tmp_path: Path, loss: str, right: bool) -> None:
+    g = Graph("map")
+    x = g.relu(g.conv2d(g.input("image", (8, 8, 1)), 4, 3, padding="same"))
+    g.outputs(g.conv2d(x, 3, 1, name="map"))
+    head = {"output": "map", "target": "value", "mask": None}
+    digits = find_workload("digits-cnn")
+    recipe = {
+        **digits.recipe,
+        "losses": [{"name": "mean-squared-error", **head, "weight": 1.0}],
+        "metrics": [{"name": "mean-squared-error", **head}],
+    }
+    prepared = store.prepare_proof(find_dataset(digits.dataset))
+    job = {
+        "v": formats.VERSION, "id": "maps", "action": "verify", "framework": "tensorflow",
+        "version": "1.11.0", "adapter": "none", "variant": "keras", "device": "cpu",
+        "setting": "matched", "seed": 1, "threads": None, "graph": g.to_json(),
+        "recipe": recipe, "budget": {"epochs": 1, "steps": None},
+        "data": prepared.to_job(), "save": False,
+    }  # fmt: skip
+    (tmp_path / "job.json").write_text(json.dumps(job))
+    python = venvs.prepare(releases.find("tensorflow@1.11.0"), "cpu").python
+    script = Path(__file__).parent / "tfkeras_maps.py"
+    done = subprocess.run(
+        [python, script, tmp_path / "job.json", prepared.folder, loss],
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT), "OPENBLAS_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    checks = {check["name"]: check for check in json.loads(done.stdout.splitlines()[-1])}
+    assert checks["forward"]["passed"]
+    assert checks["loss"]["passed"] is checks["gradients"]["passed"] is right, checks
+    if not right:
+        assert checks["loss"]["node"] == "map"
+        assert checks["loss"]["error"] == pytest.approx(5, abs=1e-3)  # six rows: six times as much
