@@ -9,7 +9,7 @@ import traceback
 
 from bench import data, stack
 from bench.formats import Unsupported
-from bench.proof import model, modes, serving, training
+from bench.proof import model, modes, serving, training, waiting
 from bench.proof.compare import Mismatch
 from bench.proof.sides import Sides, without_dropout
 from bench.trial import options_of
@@ -67,4 +67,5 @@ def _all(sides):
         steps = functools.partial(training.optimizer_steps, optimizer=optimizer)
         yield "{}-steps".format(optimizer["name"]), steps
     yield "metrics", serving.measured
+    yield "sync", waiting.sync
     yield "seeds", model.seeds
