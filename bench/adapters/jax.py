@@ -231,13 +231,14 @@ class JaxModel(Model):
         native = options.setting == "native"
         net = Net(graph, native, nnx.Rngs(options.seed))
         self._split(net)
-        self._optimizer = _optimizer(recipe, self._decayed(), native)
+        self._optimizer = _optimizer(recipe, None if native else self._decayed(), native)
         self._slots = self._optimizer.init(self._params)
         self.path = {
             "loop": "jit, state donated, compiled once for each size of batch",
             "layout": "NHWC",
             "lstm": "nnx.RNN of OptimizedLSTMCell: a scan",
             "optimizer": "optax's defaults" if native else "explicit",
+            "weight decay": "on every parameter" if native else "on kernels and tables",
             "batchnorm": "flax's defaults, biased" if native else "explicit",
         }
 

@@ -297,7 +297,7 @@ def _optimizer(recipe, net, native):
     decay = o.get("weight_decay", 0.0)
     groups = [{"params": [], "weight_decay": decay}, {"params": [], "weight_decay": 0.0}]
     for _, name, tensor in net.trained():
-        groups[0 if is_decayed(name) else 1]["params"].append(tensor)
+        groups[0 if native or is_decayed(name) else 1]["params"].append(tensor)
     groups = [group for group in groups if group["params"]]
     if o["name"] == "sgd":
         return torch.optim.SGD(groups, lr=o["lr"], momentum=o["momentum"], nesterov=o["nesterov"])
@@ -332,6 +332,7 @@ class TorchModel(Model):
             "loop": options.variant,
             "layout": "NCHW",
             "adam": "epsilon helped each step" if self._helped else "as it is",
+            "weight decay": "on every parameter" if native else "on kernels and tables",
         }
 
     def trained(self):

@@ -24,8 +24,10 @@ from .words import p_value
 Places = npt.NDArray[np.int64]
 
 _SHUFFLES = 1999
+_MANY = 50
+"""Runs of every release; with more, the shuffles' normal limit is drawn instead."""
 _MOST = 2_000
-"""Runs; with more, the shuffles' normal limit is drawn instead."""
+"""Runs of all releases, likewise."""
 
 
 @dataclass(frozen=True)
@@ -142,12 +144,13 @@ def _search(
 def _by_chance(ranks: Floats, ends: Places, rng: np.random.Generator) -> Floats:
     """The best scores of shuffled runs."""
     n = len(ranks)
-    if n <= _MOST:
+    sizes = np.diff(ends, prepend=0, append=n)
+    if n <= _MOST and sizes.min() < _MANY:
         shuffled = rng.permuted(np.broadcast_to(ranks, (_SHUFFLES, n)), axis=1)
         best: Floats = _scores(shuffled, ends).max(axis=1)
         return best
     # Sums of shuffled ranks tend to a Brownian bridge, looked at where the points end.
-    steps = np.diff(ends, prepend=0, append=n) / n
+    steps = sizes / n
     walk = (rng.normal(size=(_SHUFFLES, len(steps))) * np.sqrt(steps)).cumsum(axis=1)
     at = ends / n
     bridge = walk[:, :-1] - at * walk[:, -1:]

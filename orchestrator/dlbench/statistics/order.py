@@ -20,7 +20,9 @@ from .stability import Concern, Finding
 from .words import number, p_value, percent
 
 _SHUFFLES = 1999
-_MOST = 2_000_000
+_MOST_TRIALS = 250
+"""With more, the normal limit of the shuffles is as good and costs nothing."""
+_MOST_DRAWN = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ def _within(
     variance = float((spread[several] / (counts[several] - 1)).sum())
     if variance <= 1e-24 or squares == 0:
         return 0.0, 1.0
-    if len(rest) * _SHUFFLES > _MOST:
+    if len(rest) > _MOST_TRIALS:
         return seen / squares, math.erfc(abs(seen) / math.sqrt(2 * variance))
     # Sorting by round and a random number shuffles each round by itself.
     keys = owner + rng.random((_SHUFFLES, len(rest)))
@@ -145,7 +147,7 @@ def _across(
     if float(np.abs(means).max()) < 1e-12:
         return 0.0, 1.0
     seen = float(at @ means)
-    draws = min(_SHUFFLES, max(199, _MOST // len(rounds)))
+    draws = min(_SHUFFLES, max(199, _MOST_DRAWN // len(rounds)))
     drawn = at[rng.random((draws, len(rounds))).argsort(axis=1)] @ means
     return seen / float(at @ at), _share_beyond(drawn, seen)
 
