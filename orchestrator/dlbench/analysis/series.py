@@ -19,6 +19,8 @@ from dlbench.analysis.columns import PHASES, SAMPLES, STEPS, schema
 from dlbench.analysis.sources import read_files
 
 _BATCH = 1000
+_TOTALS = 4096
+"""A samples' last line is shorter."""
 _GPU = dict.fromkeys(
     ("util_percent", "memory_bytes", "process_memory_bytes", "power_w", "energy_j"), pl.Float64
 )
@@ -75,55 +77,63 @@ def read_samples(folders: Mapping[str, Path]) -> pl.DataFrame:
     for names, files in _files(folders, "samples.jsonl"):
         bodies, counts, cores = [], [], []
         for file in files:
-            header, _, body = file.partition(b"\n")
-            body = body[: body.rfind(b'{"totals"')] if b'{"totals"' in body[-4096:] else body
-            body = body.strip()
+            header, body = _parts(file)
             bodies += [body] if body else []
             counts.append(body.count(b"\n") + 1 if body else 0)
             cores.append(_cores(header))
-        joined = b"\n".join(bodies)
-        rate = pl.col("cpu_s").diff() / pl.col("t").diff()
-        frame = _parsed(joined, sum(counts), _SAMPLE).with_columns(
+        frame = _with_gpus(b"\n".join(bodies), sum(counts))
+        frame = frame.with_columns(
             _identity(names, counts), _repeated("cores", cores, counts)
-        )
-        frame = _with_gpus(frame, joined).filter(pl.col("t").is_not_null())
-        parts.append(
-            frame.with_columns(cpu_percent=(100 * rate / pl.col("cores")).over("id").fill_nan(None))
-        )
+        ).filter(pl.col("t").is_not_null())
+        rate = pl.col("cpu_s").diff() / pl.col("t").diff()
+        percent = (100 * rate / pl.col("cores")).fill_nan(None)
+        follows = pl.col("id") == pl.col("id").shift()
+        parts.append(frame.with_columns(cpu_percent=pl.when(follows).then(percent)))
     return _joined(parts, SAMPLES)
 
 
-def _with_gpus(frame: pl.DataFrame, text: bytes) -> pl.DataFrame:
-    """All GPUs of a sample together; null where nothing is known."""
+def _parts(file: bytes) -> tuple[bytes, bytes]:
+    """The first line, and those between it and the totals, copied once."""
+    start = file.find(b"\n") + 1 or len(file)
+    end = file.rfind(b'{"totals"', max(start, len(file) - _TOTALS))
+    end = len(file) if end < 0 else end
+    return file[:start], file[start : end - file.endswith(b"\n", start, end)].strip()
+
+
+def _with_gpus(text: bytes, count: int) -> pl.DataFrame:
+    """One row a sample, all its GPUs together; null where nothing is known."""
     names = ("gpu_util_percent", "gpu_memory_bytes", "gpu_power_w", "gpu_energy_j")
     if b'"gpus":[{' not in text:
-        return frame.with_columns(pl.lit(None).alias(name) for name in names)
-    # Objects inside lists are slow to read; taken out, they are lines like any other.
-    rows, gpus = [], []
-    before, *after = text.split(b'"gpus":[{')
-    row = before.count(b"\n")
-    for rest in after:
-        own = rest[: rest.find(b"}]")]
-        if b"},{" in own:
-            several = own.split(b"},{")
-            gpus += several
-            rows += [row] * len(several)
-        else:
-            gpus.append(own)
-            rows.append(row)
-        row += rest.count(b"\n")
-    each = _parsed(b"{%b}" % b"}\n{".join(gpus), len(gpus), _GPU)
-    each = each.with_columns(pl.Series("row", rows, dtype=pl.UInt32))
+        nothing = [pl.lit(None).alias(name) for name in names]
+        return _parsed(text, count, _SAMPLE).with_columns(nothing)
+    if b"},{" in text or text.count(b"[") != text.count(b'"gpus":[{'):
+        return _with_several_gpus(text, count, names)
+    # Objects inside lists are slow to read; where it is the only list, of one GPU, it can go.
+    flat = text.translate(None, b"[]")
+    frame = _parsed(flat, count, {**_SAMPLE, "gpus": pl.Struct(_GPU)})
+    own = pl.col("gpus").struct
+    values = (
+        own.field("util_percent"),
+        pl.coalesce(own.field("process_memory_bytes"), own.field("memory_bytes")),
+        own.field("power_w"),
+        own.field("energy_j"),
+    )
+    return frame.with_columns(v.alias(name) for v, name in zip(values, names, strict=True))
+
+
+def _with_several_gpus(text: bytes, count: int, names: Sequence[str]) -> pl.DataFrame:
+    frame = _parsed(text, count, {**_SAMPLE, "gpus": pl.List(pl.Struct(_GPU))})
+    each = frame.with_row_index("row").select("row", "gpus").explode("gpus").unnest("gpus")
     memory = pl.coalesce("process_memory_bytes", "memory_bytes")
     sums = (memory, pl.col("power_w"), pl.col("energy_j"))
-    together = each.group_by("row").agg(
+    together = each.group_by("row", maintain_order=True).agg(
         pl.col("util_percent").mean().alias(names[0]),
         *(
             pl.when(value.count() > 0).then(value.sum()).alias(name)
             for name, value in zip(names[1:], sums, strict=True)
         ),
     )
-    return frame.with_row_index("row").join(together, on="row", how="left", maintain_order="left")
+    return pl.concat([frame, together.drop("row")], how="horizontal")
 
 
 def _cores(header: bytes) -> float:
@@ -192,7 +202,10 @@ def _fitting(value: Any, kind: Any) -> Any:
         return int(value) if number and abs(value) < most else None
     if kind == pl.String:
         return value if isinstance(value, str) else None
-    return [_fitting(item, pl.Float64) for item in value] if isinstance(value, list) else None
+    if isinstance(kind, pl.Struct):
+        known = value if isinstance(value, dict) else {}
+        return {field.name: _fitting(known.get(field.name), field.dtype) for field in kind.fields}
+    return [_fitting(item, kind.inner) for item in value] if isinstance(value, list) else None
 
 
 def _identity(names: Sequence[str], counts: Sequence[int]) -> pl.Series:

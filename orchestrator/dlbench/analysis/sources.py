@@ -7,9 +7,9 @@ has been checked.
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,6 @@ from typing import Any
 from dlbench.campaign import Campaign
 from dlbench.errors import UserError
 
-_TOGETHER = 100
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
@@ -76,23 +75,33 @@ def machines(sources: Sequence[Source]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def read_files(paths: Sequence[Path]) -> list[bytes | None]:
-    """Many small files; None for one that is not there. Threads wait on the disk together."""
-    parts = [paths[start : start + _TOGETHER] for start in range(0, len(paths), _TOGETHER)]
-    with ThreadPoolExecutor(4) as pool:
-        return [file for part in pool.map(_read_some, parts) for file in part]
+def read_files(paths: Iterable[Path]) -> list[bytes | None]:
+    """Many small files; None for one that is not there.
+
+    One after the other: from a warm disk cache, threads would only wait for each other.
+    """
+    return [_read(path) for path in paths]
 
 
-def _read_some(paths: Sequence[Path]) -> list[bytes | None]:
-    found: list[bytes | None] = []
-    for path in paths:
-        try:
-            with path.open("rb", buffering=0) as file:
-                found.append(file.readall())
-        except (FileNotFoundError, NotADirectoryError):
-            found.append(None)
-        except OSError as error:
-            raise UserError(
-                f"{path} can't be read ({error.strerror}).", "Mend its permissions."
-            ) from error
-    return found
+def _read(path: Path) -> bytes | None:
+    try:
+        # A pipe in a file's place must not hold up the reader.
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    try:
+        size = os.fstat(file).st_size + 1
+        content = os.read(file, size)
+        while more := os.read(file, size) if len(content) >= size else b"":  # it has grown
+            content += more
+        return content
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    finally:
+        os.close(file)
+
+
+def _unreadable(path: Path, error: OSError) -> UserError:
+    return UserError(f"{path} can't be read ({error.strerror}).", "Mend its permissions.")

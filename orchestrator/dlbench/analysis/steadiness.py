@@ -56,16 +56,21 @@ def steady_steps(steps: pl.DataFrame) -> StepTimes:
     runs = steady.select(pl.col("id").rle()).unnest("id")
     ends = np.cumsum(runs["len"].to_numpy().astype(np.int64)).tolist()
     places = dict(zip(runs["value"].to_list(), pairwise([0, *ends]), strict=True))
-    middle = pl.col("ms").median()
-    away = (pl.col("ms") - middle).abs().median()
-    spread = steady.group_by("id").agg(middle=middle, away=away, n=pl.len())
-    short = {name: Steps(median, mad, n) for name, median, mad, n in spread.iter_rows()}
     ms = steady["ms"].to_numpy()
-    return StepTimes(ms, places, short, frozenset(_suspects(ms, places)))
+    short: dict[str, Steps] = {}
+    suspects: list[str] = []
+    for names, rows in _of_one_length(ms, places):
+        spread = zip(names, *_middle_and_spread(rows), strict=True)
+        short |= {name: Steps(middle, away, rows.shape[1]) for name, middle, away in spread}
+        found = worth_a_look(rows)
+        suspects += [name for name, worth in zip(names, found, strict=True) if worth]
+    return StepTimes(ms, places, short, frozenset(suspects))
 
 
-def _suspects(ms: npt.NDArray[np.float64], places: dict[str, tuple[int, int]]) -> Iterator[str]:
-    """Trials of one length are screened together."""
+def _of_one_length(
+    ms: npt.NDArray[np.float64], places: dict[str, tuple[int, int]]
+) -> Iterator[tuple[list[str], npt.NDArray[np.float64]]]:
+    """Trials with equally many steps, one row each, as many as may be done at once."""
     lengths: dict[int, list[str]] = {}
     for name, (start, end) in places.items():
         lengths.setdefault(end - start, []).append(name)
@@ -73,9 +78,16 @@ def _suspects(ms: npt.NDArray[np.float64], places: dict[str, tuple[int, int]]) -
         most = max(1, _SCREENED // max(1, length))
         for first in range(0, len(names), most):
             some = names[first : first + most]
-            rows = np.stack([ms[places[name][0] : places[name][1]] for name in some])
-            found = worth_a_look(rows)
-            yield from (name for name, worth in zip(some, found, strict=True) if worth)
+            yield some, np.stack([ms[places[name][0] : places[name][1]] for name in some])
+
+
+def _middle_and_spread(rows: npt.NDArray[np.float64]) -> tuple[list[float], list[float]]:
+    """Each row's median, and the median distance from it."""
+    low, high = (rows.shape[1] - 1) // 2, rows.shape[1] // 2
+    ordered = np.sort(rows, axis=1)
+    middle = (ordered[:, low] + ordered[:, high]) / 2
+    away = np.sort(np.abs(ordered - middle[:, None]), axis=1)
+    return middle.tolist(), ((away[:, low] + away[:, high]) / 2).tolist()
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -66,23 +68,23 @@ def read_trials(sources: Sequence[Source]) -> Tables:
     return Tables(trials, curves, folders)
 
 
-def _read(sources: Sequence[Source]) -> Iterator[tuple[Planned, bytes]]:
+def _read(sources: Sequence[Source]) -> list[tuple[Planned, bytes]]:
     """The files of the trials that have ended."""
     everything = [planned for source in sources for planned in source.planned]
-    files = read_files([planned.folder / "trial.json" for planned in everything])
-    for planned, file in zip(everything, files, strict=True):
-        if file is not None:
-            yield planned, file
+    files = read_files(planned.folder / "trial.json" for planned in everything)
+    both = zip(everything, files, strict=True)
+    return [(planned, file) for planned, file in both if file is not None]
 
 
 def _distinct(
-    files: Iterable[tuple[Planned, bytes]],
+    files: Sequence[tuple[Planned, bytes]],
 ) -> Iterator[tuple[Planned, str, dict[str, Any]]]:
     """Each trial once, under a name of its own.
 
     A trial's id says what was run, not where or when: campaigns of two machines share their ids. A
     copy of the same run is left out; another run of the same trial gets a running number.
     """
+    often = Counter(planned.id for planned, _ in files)
     seen: dict[str, list[str]] = {}
     for planned, file in files:
         try:
@@ -91,6 +93,9 @@ def _distinct(
             raise _damaged(planned, error) from error
         if not isinstance(content, dict) or content.get("v") != 1:
             raise _damaged(planned, "not a trial of version 1")
+        if often[planned.id] == 1:
+            yield planned, planned.id, content
+            continue
         alike = seen.setdefault(planned.id, [])
         # What was measured, not every word: packing an archive takes secrets out of those.
         run = repr([content.get(key) for key in ("machine", "started", "wall_s", "metrics")])
@@ -136,9 +141,17 @@ def _renamed(metrics: dict[str, Any], taken: Iterable[str]) -> dict[str, Any]:
 
 def _frame(rows: list[dict[str, Any]], fixed: dict[str, Any]) -> pl.DataFrame:
     """The fixed columns first and always; others as they come, as numbers."""
-    others = dict.fromkeys(key for row in rows for key in row if key not in fixed)
+    alike = dict.fromkeys(map(tuple, rows))  # most rows have the same keys
+    others = dict.fromkeys(key for keys in alike for key in keys if key not in fixed)
     types = {**fixed, **dict.fromkeys(others, pl.Float64)}
-    return pl.DataFrame([_series(key, [row.get(key) for row in rows], types[key]) for key in types])
+    return pl.DataFrame([_series(key, _column(rows, key), kind) for key, kind in types.items()])
+
+
+def _column(rows: list[dict[str, Any]], key: str) -> list[Any]:
+    try:
+        return list(map(itemgetter(key), rows))
+    except KeyError:
+        return [row.get(key) for row in rows]
 
 
 def _series(name: str, values: list[Any], kind: Any) -> pl.Series:

@@ -78,7 +78,8 @@ def _sticks(logs: Floats, cutoff: float = 5.0, least: float = 0.02) -> npt.NDArr
     n = logs.shape[1]
     middle = (logs[:, (n - 1) // 2] + logs[:, n // 2])[:, None] / 2
     away = np.abs(logs - middle)
-    mad = np.median(away, axis=1)
+    ordered = np.sort(away, axis=1)
+    mad = (ordered[:, (n - 1) // 2] + ordered[:, n // 2]) / 2
     spread = np.where(mad > 0, _NORMAL_MAD * mad, 1.2533 * away.mean(axis=1))[:, None]
     steps = np.exp(logs)
     typical = np.exp(middle)
