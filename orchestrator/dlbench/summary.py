@@ -1,17 +1,126 @@
-"""What a campaign's results say, as rows of a table and sentences."""
+"""What a campaign's results say, as rows of a table and sentences: after a run, and with `show`.
+
+Groups and comparisons are those of `dlbench compare` and of the report, so that none of them says
+what another denies.
+"""
 
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from dlbench.outcomes import Outcome
 from dlbench.results import TrialResult
 
+if TYPE_CHECKING:
+    from dlbench.analysis.groups import Group
+    from dlbench.analysis.results import Results
 
-def contender(result: TrialResult) -> str:
-    """What is compared: the release, and what else tells it apart from the usual."""
+Row = dict[str, Any]
+
+COLUMNS = (
+    "release", ">n", ">accuracy", ">training", ">times the best", ">step (5-95 %)", ">CPU",
+    ">peak memory", "outcome",
+)  # fmt: skip
+_READ = (
+    "id", "outcome", "certified", "accuracy", "mae", "mse", "train_s", "step_ms_median",
+    "step_ms_p05", "step_ms_p95", "cpu_percent_mean", "memory_peak_bytes", "rss_main_peak_bytes",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A workload on one device in one setting: its contenders, and which differences are real."""
+
+    title: str
+    rows: tuple[tuple[str, ...], ...]
+    sentences: tuple[str, ...]
+
+
+def summaries(results: Results) -> Iterator[Summary]:
+    from dlbench.analysis.groups import strata
+    from dlbench.analysis.metrics import find_metric
+
+    trials = results.trials()
+    read = {str(row["id"]): row for row in trials.select(_READ).iter_rows(named=True)}
+    compared = {
+        words: results.compare(metric, stability=False)
+        for words, metric in (("Training time", "train_s"), ("Accuracy", "accuracy"))
+        if trials[metric].count()
+    }
+    for stratum in strata(trials, find_metric("time", trials.schema), "release"):
+        families = {
+            words: family
+            for words, comparison in compared.items()
+            for family in comparison.families
+            if (family.stratum.workload, family.stratum.fixed) == (stratum.workload, stratum.fixed)
+        }
+        times = families.get("Training time")
+        ranking = times.comparison.ranking if times else ()
+        sentences = (
+            f"{words}: {family.comparison.sentence}"
+            for words, family in families.items()
+            if len(family.stratum.groups) > 1
+        )
+        yield Summary(stratum.label, tuple(_rows(stratum.groups, ranking, read)), tuple(sentences))
+
+
+def _rows(
+    groups: Sequence[Group], ranking: Sequence[str], read: dict[str, Row]
+) -> Iterator[tuple[str, ...]]:
+    """One row a contender, the quickest first; medians over its complete trials.
+
+    What is not certified or not complete stands below the rest and has no rank."""
+    place = {name: number for number, name in enumerate(ranking)}
+    best: dict[object, float] = {}
+    for group in sorted(groups, key=lambda g: (place.get(g.name, len(place)), g.name)):
+        every = [read[name] for name in group.members]
+        whole = [row for row in every if row["outcome"] == Outcome.OK.value]
+        time = _median(whole, "train_s")
+        ratio = None
+        if group.name in place and time:
+            # Machines, data and scales are never held against each other.
+            ratio = time / best.setdefault(group.conditions, time)
+        step = _median(whole, "step_ms_median")
+        low, high = _median(whole, "step_ms_p05"), _median(whole, "step_ms_p95")
+        yield (
+            group.name,
+            str(len(every)),
+            _quality(whole),
+            _cell(time, "{:.2f} s"),
+            _cell(ratio, "{:.2f}"),
+            "-" if step is None else f"{step:.2f} ms ({low or step:.2f}-{high or step:.2f})",
+            _cell(_median(whole, "cpu_percent_mean"), "{:.0f} %"),
+            _cell(_peak_memory(whole), "{:,.0f} MB", 1e6),
+            _outcome(group, every),
+        )
+
+
+def _outcome(group: Group, every: Sequence[Row]) -> str:
+    counted = Counter(str(row["outcome"]) for row in every)
+    said = [outcome if len(counted) == 1 else f"{n} {outcome}" for outcome, n in counted.items()]
+    if not group.measurements.certified:
+        refused = any(row["certified"] is False for row in every)
+        said.append("NOT certified" if refused else "not checked")
+    return ", ".join(said)
+
+
+def failures(results: Sequence[TrialResult]) -> Iterator[str]:
+    """The trials that did not end well, with the reason."""
+    for result in results:
+        if result.outcome is not Outcome.OK:
+            reached = f", after {len(result.curve)} epochs" if result.curve else ""
+            reason = " ".join(result.reason.split())
+            where = f"{_contender(result)} on {result.workload}, seed {result.seed}"
+            yield f"{result.outcome.value}: {where}{reached}. {reason}"
+
+
+def _contender(result: TrialResult) -> str:
+    """The release, and what else tells its trial apart from the usual."""
     parts = [result.release]
     if result.variant not in ("", _usual_variant(result.release)):
         parts[0] += f":{result.variant}"
@@ -33,117 +142,26 @@ def _usual_variant(release: str) -> str:
         return ""
 
 
-def by_contender(results: Sequence[TrialResult]) -> dict[str, list[TrialResult]]:
-    groups: dict[str, list[TrialResult]] = {}
-    for result in sorted(results, key=lambda r: (r.release, r.variant, r.device, r.setting)):
-        groups.setdefault(contender(result), []).append(result)
-    return groups
-
-
-COLUMNS = (
-    "release", ">n", ">accuracy", ">training", ">times the best", ">step (5-95 %)", ">CPU",
-    ">peak memory", "outcome",
-)  # fmt: skip
-
-
-def rows(results: Sequence[TrialResult]) -> list[list[str]]:
-    """One row a contender, the quickest first; medians over its complete trials.
-
-    What is not certified stands below the rest and has no rank."""
-    groups = by_contender(results)
-    times = {name: _median([r for r in group if r.complete], "train_s")
-             for name, group in groups.items()}  # fmt: skip
-    proven = {name: all(r.certified is not False for r in group) for name, group in groups.items()}
-    best = min((t for name, t in times.items() if t is not None and proven[name]), default=None)
-
-    def order(name: str) -> tuple[bool, bool, float]:
-        time = times[name]
-        return not proven[name], time is None, time or 0.0
-
-    found = []
-    for name in sorted(groups, key=order):
-        whole = [result for result in groups[name] if result.complete]
-        outcomes = ", ".join(_counted([result.outcome.value for result in groups[name]]))
-        step, time = _median(whole, "step_ms_median"), times[name]
-        low, high = _median(whole, "step_ms_p05"), _median(whole, "step_ms_p95")
-        found.append(
-            [
-                name,
-                str(len(groups[name])),
-                _quality(whole),
-                _cell(time, "{:.2f} s"),
-                _cell(time / best if time and best and proven[name] else None, "{:.2f}"),
-                "-" if step is None else f"{step:.2f} ms ({low:.2f}-{high:.2f})",
-                _cell(_median(whole, "cpu_percent_mean", resources=True), "{:.0f} %"),
-                _cell(_peak_memory(whole), "{:,.0f} MB", 1e6),
-                outcomes if proven[name] else f"{outcomes}, NOT certified",
-            ]
-        )
-    return found
-
-
-def answers(results: Sequence[TrialResult]) -> Iterator[str]:
-    """Which differences are real."""
-    from dlbench.statistics import SCORE, TIME, Measurements, compare
-
-    for metric, kind, words in (
-        ("train_s", TIME, "Training time"),
-        ("accuracy", SCORE, "Accuracy"),
-    ):
-        groups = {}
-        for name, group in by_contender(results).items():
-            whole = [r for r in group if r.complete and r.metrics.get(metric) is not None]
-            if whole:
-                groups[name] = Measurements(
-                    values=tuple(float(r.metrics[metric] or 0.0) for r in whole),
-                    keys=tuple(str(r.seed) for r in whole),
-                    certified=all(r.certified is not False for r in whole),
-                    complete=True,
-                    data=str(whole[0].scale.get("data", "")),
-                    machine=whole[0].machine,
-                    scale=_scale(whole[0]),
-                )
-        if len(groups) > 1:
-            yield f"{words}: {compare(groups, kind, metric=words.lower()).sentence}"
-
-
-def _scale(result: TrialResult) -> str:
-    keys = ("epochs", "steps", "batch")
-    return "/".join(f"{key}={result.scale.get(key)}" for key in keys)
-
-
-def failures(results: Sequence[TrialResult]) -> Iterator[str]:
-    """The trials that did not end well, with the reason."""
-    for result in results:
-        if result.outcome is not Outcome.OK:
-            reached = f", after {len(result.curve)} epochs" if result.curve else ""
-            reason = " ".join(result.reason.split())
-            where = f"{contender(result)} on {result.workload}, seed {result.seed}"
-            yield f"{result.outcome.value}: {where}{reached}. {reason}"
-
-
-def _median(results: Sequence[TrialResult], key: str, resources: bool = False) -> float | None:
-    values = [(r.resources if resources else r.metrics).get(key) for r in results]
-    known = [value for value in values if value is not None]
+def _median(rows: Sequence[Row], key: str) -> float | None:
+    known = [row[key] for row in rows if row[key] is not None]
     return statistics.median(known) if known else None
 
 
-def _peak_memory(results: Sequence[TrialResult]) -> float | None:
+def _peak_memory(rows: Sequence[Row]) -> float | None:
     """The larger of the kernel's two peaks.
 
     A control group is not charged for libraries that were in memory already, the main process is;
     a control group counts all processes, the main process is one."""
-    group = _median(results, "memory_peak_bytes", resources=True)
-    main = _median(results, "rss_main_peak_bytes", resources=True)
+    group, main = _median(rows, "memory_peak_bytes"), _median(rows, "rss_main_peak_bytes")
     return max((value for value in (group, main) if value is not None), default=None)
 
 
-def _quality(results: Sequence[TrialResult]) -> str:
-    accuracy = _median(results, "accuracy")
+def _quality(rows: Sequence[Row]) -> str:
+    accuracy = _median(rows, "accuracy")
     if accuracy is not None:
         return f"{100 * accuracy:.2f} %"
     for name in ("mae", "mse"):
-        error = _median(results, name)
+        error = _median(rows, name)
         if error is not None:
             return f"{name.upper()} {error:.4f}"
     return "-"
@@ -151,10 +169,3 @@ def _quality(results: Sequence[TrialResult]) -> str:
 
 def _cell(value: float | None, form: str, unit: float = 1.0) -> str:
     return "-" if value is None else form.format(value / unit)
-
-
-def _counted(words: Sequence[str]) -> list[str]:
-    counts = {word: words.count(word) for word in dict.fromkeys(words)}
-    if len(counts) == 1:
-        return list(counts)
-    return [f"{count} {word}" for word, count in counts.items()]

@@ -6,7 +6,6 @@ member is used, and it is unpacked into a folder of its own that goes with the p
 
 from __future__ import annotations
 
-import atexit
 import hashlib
 import os
 import shutil
@@ -21,6 +20,7 @@ from typing import IO
 
 from dlbench.analysis.scrub import Scrubber
 from dlbench.analysis.sources import open_source
+from dlbench.analysis.unpacked import new_folder, remove
 from dlbench.campaign import Campaign
 from dlbench.engines.outfolder import open_regular
 from dlbench.errors import UserError
@@ -112,9 +112,12 @@ def _clean(name: str, file: IO[bytes], scrubber: Scrubber) -> Iterator[bytes]:
 @cache
 def _unpacked_once(path: Path, _changed: int) -> Path:
     """An archive is unpacked once a process, into a folder that goes with it."""
-    folder = Path(tempfile.mkdtemp(prefix="dlbench-archive-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    unpack(path, folder)
+    folder = new_folder()
+    try:
+        unpack(path, folder)
+    except BaseException:
+        remove(folder)
+        raise
     return folder
 
 

@@ -45,6 +45,8 @@ class Group:
     measurements: Measurements
     trials: tuple[dict[str, Any], ...]
     """The rows behind the values, in their order."""
+    members: tuple[str, ...] = ()
+    """The ids of all its trials, complete or not."""
     incomplete: str = ""
     """How many trials are not among the values, and why."""
 
@@ -91,11 +93,6 @@ def strata(trials: pl.DataFrame, metric: Metric, by: str) -> list[Stratum]:
         )
         for _, members in sorted(found.items(), key=lambda item: tuple(map(str, item[0])))
     ]
-
-
-def cell_of(row: dict[str, Any]) -> tuple[str, ...]:
-    """Everything that was chosen: trials of one cell are replicates."""
-    return tuple(str(row[field]) for field in _CHOSEN)
 
 
 def conditions_of(row: dict[str, Any]) -> Conditions:
@@ -161,6 +158,7 @@ def group_of(name: str, conditions: Conditions, rows: Sequence[dict[str, Any]]) 
             scale=conditions.scale,
         ),
         tuple(measured or rows[:1]),
+        tuple(str(row["id"]) for row in rows),
         _incomplete(rows, len(whole)),
     )
 

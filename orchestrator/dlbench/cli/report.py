@@ -15,7 +15,9 @@ _SUFFIXES = {"html": ".html", "markdown": ".md", "latex": ".tex"}
 def register(app: typer.Typer) -> None:
     @app.command("report")
     def report(
-        folder: Annotated[Path, typer.Argument(metavar="DIR", help="The campaign's folder.")],
+        folder: Annotated[
+            Path, typer.Argument(metavar="DIR", help="The campaign's folder or archive.")
+        ],
         format: Annotated[
             str, typer.Option(metavar="html|markdown|latex", help="html, markdown or latex.")
         ] = "html",
@@ -25,7 +27,7 @@ def register(app: typer.Typer) -> None:
                 "-o",
                 "--out",
                 metavar="FILE",
-                help="Where it goes (default: into DIR); - prints it.",
+                help="Where it goes (default: into DIR, or beside the archive); - prints it.",
             ),
         ] = None,
         open: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
@@ -36,6 +38,7 @@ def register(app: typer.Typer) -> None:
         \b
         dlbench report results/2026-11-16_0312-quick --open
         dlbench report results/2026-11-16_0312-quick --format markdown -o answer.md
+        dlbench report quick.dlbench -o quick.html
         """
         import sys
 
@@ -50,7 +53,7 @@ def register(app: typer.Typer) -> None:
         if out == Path("-"):
             sys.stdout.write(text)
             return
-        target = out or folder / f"report{_SUFFIXES[format]}"
+        target = out or _beside(folder, _SUFFIXES[format])
         try:
             target.write_text(text, encoding="utf-8")
         except OSError as error:
@@ -67,3 +70,8 @@ def register(app: typer.Typer) -> None:
             import webbrowser
 
             webbrowser.open(target.resolve().as_uri())
+
+
+def _beside(campaign: Path, suffix: str) -> Path:
+    """Into the campaign's folder; next to an archive, under its name."""
+    return campaign.with_suffix(suffix) if campaign.is_file() else campaign / f"report{suffix}"

@@ -31,20 +31,27 @@ def register(app: typer.Typer) -> None:
 
         campaign = Campaign.open(campaign_folder(folder))
         campaign.about()
-        print_results(campaign, campaign.results(), as_json=json)
+        print_results(campaign, campaign.results(), place=folder, as_json=json)
 
 
 def print_results(
-    campaign: Campaign, results: Sequence[TrialResult], *, as_json: bool = False
+    campaign: Campaign,
+    results: Sequence[TrialResult],
+    *,
+    place: Path | None = None,
+    as_json: bool = False,
 ) -> None:
-    """What people see at the end of a run, and with `show`."""
+    """What people see at the end of a run, and with `show`; `place` is where they know it to be."""
+    from rich.markup import escape
+
+    from dlbench.analysis.results import open_results
     from dlbench.cli.console import print_json, print_table, stdout
-    from dlbench.summary import COLUMNS, answers, failures, rows
+    from dlbench.summary import COLUMNS, failures, summaries
 
     if as_json:
         print_json(
             {
-                "folder": str(campaign.folder),
+                "folder": str(place or campaign.folder),
                 "campaign": campaign.about(),
                 "planned": len(campaign.trials()),
                 "trials": [result.to_json() for result in results],
@@ -52,14 +59,14 @@ def print_results(
         )
         return
     console = stdout()
-    for workload in dict.fromkeys(result.workload for result in results):
-        group = [result for result in results if result.workload == workload]
-        print_table(COLUMNS, rows(group), title=f"\n{workload}")
-        for sentence in answers(group):
-            console.print(sentence)
+    for summary in summaries(open_results(campaign.folder)) if results else ():
+        cells = [[escape(cell) for cell in row] for row in summary.rows]
+        print_table(COLUMNS, cells, title=f"\n{escape(summary.title)}")
+        for sentence in summary.sentences:
+            console.print(sentence, markup=False, soft_wrap=not console.is_terminal)
     for line in failures(results):
-        console.print(line, markup=False)
+        console.print(line, markup=False, soft_wrap=not console.is_terminal)
     missing = len(campaign.trials()) - len(results)
     if missing:
         console.print(f"{missing} of {len(campaign.trials())} trials have not been run yet.")
-    console.print(f"\nResults: {campaign.folder}")
+    console.print(f"\nResults: {place or campaign.folder}", markup=False, soft_wrap=True)

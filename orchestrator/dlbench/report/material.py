@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dlbench.analysis.comparison import Across, Family
-from dlbench.analysis.groups import Stratum, cell_of, conditions_of, strata
+from dlbench.analysis.groups import Stratum, strata
 from dlbench.analysis.metrics import find_metric
 from dlbench.analysis.results import Results, open_results
 from dlbench.analysis.sources import read_files
@@ -30,10 +30,6 @@ from dlbench.statistics import Comparison, Interval, Verdict
 TESTED = (TRAINING, *QUALITY)
 """The metrics on which differences are tested. Of the others sizes and intervals are shown, and
 nothing is claimed: asking ten questions of each pair would make every answer weaker."""
-_NEEDED = (
-    "id", "workload", "release", "variant", "device", "setting", "engine", "machine", "data",
-    "budget_epochs", "budget_steps", "batch", "threads", "cpus", "memory_limit_bytes",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -170,19 +166,12 @@ def load(folder: Path) -> Material:
         for name, content in zip(names, contents, strict=True)
         if content is not None
     }
-    rows = {str(row["id"]): row for row in trials.select(_NEEDED).iter_rows(named=True)}
     every = strata(trials, find_metric(TRAINING.key, trials.schema), "release")
     places = _places(every)
-    members: dict[Any, list[str]] = {}
-    for name, row in rows.items():
-        members.setdefault((cell_of(row), conditions_of(row)), []).append(name)
     groups = []
     for stratum in every:
         for group in stratum.groups:
-            first = rows[str(group.trials[0]["id"])]
-            own = [
-                name for name in members[cell_of(first), conditions_of(first)] if name in results
-            ]
+            own = [name for name in group.members if name in results]
             groups.append(
                 Group(
                     places[stratum.workload, stratum.fixed],

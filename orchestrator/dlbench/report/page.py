@@ -55,7 +55,7 @@ def html(material: Material) -> str:
         failures=failures,
         more_failures=more,
         certificates=records.faults(material.certificates),
-        machine=records.machine(material),
+        machines=records.machines(material),
         cautions=records.cautions(material),
         commands=records.commands(material),
         asked=records.asked(material),

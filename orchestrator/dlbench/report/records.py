@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -105,18 +105,47 @@ def _command(group: Group, planned: Mapping[str, Trial]) -> Command:
     return Command(group.contender, group.place, len(group.results), text)
 
 
-def machine(material: Material) -> list[tuple[str, str]]:
-    """The fingerprint in words, what is not known left out."""
-    about = material.about.get("machine", {})
+@dataclass(frozen=True)
+class Machine:
+    name: str
+    """Empty where there is only one."""
+    facts: tuple[tuple[str, str], ...]
 
+
+def machines(material: Material) -> list[Machine]:
+    """Every machine's fingerprint in words, what is not known left out; then what is common."""
+    every = material.frames.machines()
+    trials = Counter(result.machine for result in material.results)
+    about = material.about
+    common = [
+        ("Engine", about.get("engine")),
+        ("Samples a second", about.get("hz")),
+        ("dlbench", about.get("dlbench")),
+        ("Campaign", about.get("id")),
+    ]
+    if len(every) < 2:
+        return [Machine("", _told([*_facts(about.get("machine") or {}), *common]))]
+    found = [
+        Machine(f"machine {digest[:6]}: {count(trials[digest], 'trial')}", _told(_facts(one)))
+        for digest, one in every.items()
+    ]
+    merged = [str(one.get("id")) for one in about.get("merged") or () if isinstance(one, dict)]
+    return [*found, Machine("all together", _told([*common, ("Merged of", ", ".join(merged))]))]
+
+
+def _told(facts: Iterable[tuple[str, object]]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, str(value)) for name, value in facts if value not in (None, ""))
+
+
+def _facts(machine: Mapping[str, Any]) -> list[tuple[str, object]]:
     def of(key: str) -> Any:
-        return about.get(key)
+        return machine.get(key)
 
     gpus = Counter(
         str(gpu.get("name") if isinstance(gpu, dict) else gpu) for gpu in of("gpus") or ()
     )
     turbo = of("turbo")
-    facts = [
+    return [
         ("CPU", of("cpu_model")),
         ("Cores", f"{of('cores_physical')} physical, {of('cores_logical')} logical,"
                   f" {of('cores_usable'):g} usable" if of("cores_usable") else None),
@@ -133,30 +162,29 @@ def machine(material: Material) -> list[tuple[str, str]]:
         ("Virtualisation", of("virtualisation")),
         ("Container runtime", of("runtime")),
         ("Load before", of("load_average")),
-        ("Engine", material.about.get("engine")),
-        ("Samples a second", material.about.get("hz")),
         ("Fingerprint", of("digest")),
-        ("dlbench", material.about.get("dlbench")),
-        ("Campaign", material.about.get("id")),
     ]  # fmt: skip
-    return [(name, str(value)) for name, value in facts if value not in (None, "")]
 
 
-def asked(material: Material) -> str:
-    """The command that made the campaign."""
-    return shlex.join(str(word) for word in material.about.get("command", ()))
+def asked(material: Material) -> list[str]:
+    """The commands that made the campaign; of a merged one, those of its parts."""
+    parts = [one for one in material.about.get("merged") or () if isinstance(one, Mapping)]
+    every = [shlex.join(map(str, one.get("command") or ())) for one in parts or (material.about,)]
+    return [command for command in dict.fromkeys(every) if command]
 
 
 def cautions(material: Material) -> list[str]:
-    """What about the machine makes its times less sure."""
-    machine = material.about.get("machine", {})
+    """What about the machines makes their times less sure."""
     said = []
-    load, cores = machine.get("load_average"), machine.get("cores_usable")
-    if isinstance(load, int | float) and isinstance(cores, int | float) and load > 0.5 * cores:
-        said.append(
-            f"The machine was busy when the campaign began: load {load:g} on {cores:g} cores."
-            " Times from a busy machine scatter more and are longer."
-        )
+    every = material.frames.machines()
+    for digest, machine in every.items():
+        load, cores = machine.get("load_average"), machine.get("cores_usable")
+        if isinstance(load, int | float) and isinstance(cores, int | float) and load > 0.5 * cores:
+            which = f"Machine {digest[:6]}" if len(every) > 1 else "The machine"
+            said.append(
+                f"{which} was busy when the campaign began: load {load:g} on {cores:g} cores."
+                " Times from a busy machine scatter more and are longer."
+            )
     return said
 
 

@@ -57,7 +57,8 @@ def sections(material: Material) -> Iterator[Section]:
         yield Section("failures", "Failures", block="failures")
     if material.certificates:
         yield Section("certificates", "Certificates", block="certificates")
-    yield Section("machine", "The machine", block="machine")
+    several = len(material.frames.machines()) > 1
+    yield Section("machine", "The machines" if several else "The machine", block="machine")
     yield Section("again", "Do it again", block="commands")
 
 

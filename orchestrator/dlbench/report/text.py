@@ -18,7 +18,7 @@ from dlbench.report.metrics import (
     Metric,
     written,
 )
-from dlbench.report.records import asked, failures, machine
+from dlbench.report.records import asked, failures, machines
 
 _COLUMNS = (TRAINING, STEP, ACCURACY, MAE, MSE, PEAK_MEMORY)
 
@@ -43,11 +43,13 @@ def markdown(material: Material) -> str:
         if more:
             lines.append(f"- and {more} other kinds")
         lines.append("")
-    lines += ["## Machine", "", *(f"- {name}: {_md(value)}" for name, value in machine(material))]
-    if command := asked(material):
+    for machine in machines(material):
+        lines += [f"## {_md((machine.name or 'machine').capitalize())}", ""]
+        lines += [*(f"- {name}: {_md(value)}" for name, value in machine.facts), ""]
+    for command in asked(material):
         fence = "~~~~" if "```" in command else "```"
-        lines += ["", "## Command", "", fence, " ".join(command.splitlines()), fence]
-    return "\n".join(lines) + "\n"
+        lines += ["## Command", "", fence, " ".join(command.splitlines()), fence, ""]
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def latex(material: Material) -> str:

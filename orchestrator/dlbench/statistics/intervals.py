@@ -24,7 +24,7 @@ DRAWS = 2000
 """How often values are resampled."""
 LEAST = 3
 """Fewer values than this get no interval."""
-_CACHED = 2_000_000
+_CACHED = 1_000_000
 _CHUNK = 4_000_000
 
 
@@ -80,7 +80,7 @@ def _draw(n: int, rows: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
     return rng.integers(0, n, size=(rows, n), dtype=kind).astype(np.intp)
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=16)
 def _small_draw(n: int, rows: int, seed: int) -> npt.NDArray[np.intp]:
     return _draw(n, rows, np.random.default_rng([seed, n]))
 
