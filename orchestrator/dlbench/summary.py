@@ -28,7 +28,7 @@ COLUMNS = (
 )  # fmt: skip
 _READ = (
     "id", "outcome", "certified", "accuracy", "mae", "mse", "train_s", "step_ms_median",
-    "step_ms_p05", "step_ms_p95", "cpu_percent_mean", "memory_peak_bytes", "rss_main_peak_bytes",
+    "step_ms_p05", "step_ms_p95", "cpu_percent_mean", "peak_memory_bytes",
 )  # fmt: skip
 
 
@@ -95,7 +95,7 @@ def _rows(
             _cell(ratio, "{:.2f}"),
             "-" if step is None else f"{step:.2f} ms ({low or step:.2f}-{high or step:.2f})",
             _cell(_median(whole, "cpu_percent_mean"), "{:.0f} %"),
-            _cell(_peak_memory(whole), "{:,.0f} MB", 1e6),
+            _cell(_median(whole, "peak_memory_bytes"), "{:,.0f} MB", 1e6),
             _outcome(group, every),
         )
 
@@ -145,15 +145,6 @@ def _usual_variant(release: str) -> str:
 def _median(rows: Sequence[Row], key: str) -> float | None:
     known = [row[key] for row in rows if row[key] is not None]
     return statistics.median(known) if known else None
-
-
-def _peak_memory(rows: Sequence[Row]) -> float | None:
-    """The larger of the kernel's two peaks.
-
-    A control group is not charged for libraries that were in memory already, the main process is;
-    a control group counts all processes, the main process is one."""
-    group, main = _median(rows, "memory_peak_bytes"), _median(rows, "rss_main_peak_bytes")
-    return max((value for value in (group, main) if value is not None), default=None)
 
 
 def _quality(rows: Sequence[Row]) -> str:

@@ -33,7 +33,9 @@ class Line:
 
 
 def lines(groups: Sequence[Group], metric: Metric, alpha: float) -> tuple[Line, ...]:
-    """One line a framework, variant and set of conditions; only what may be ranked is on it."""
+    """One line a framework, variant and set of conditions; only what may be ranked is on it.
+
+    All lines are one family: the chance of any false alarm on any of them stays within alpha."""
     found: dict[tuple[str, str, str, Conditions], list[tuple[Version, Group]]] = {}
     for group in groups:
         kept = group.measurements
@@ -43,13 +45,12 @@ def lines(groups: Sequence[Group], metric: Metric, alpha: float) -> tuple[Line, 
             continue
         key = (framework, on, str(group.trials[0]["variant"]), group.conditions)
         found.setdefault(key, []).append((_order(number), group))
+    long = {key: members for key, members in found.items() if len(members) >= _FEWEST}
     made = []
-    for (framework, on, *_), members in found.items():
-        if len(members) < _FEWEST:
-            continue
+    for (framework, on, *_), members in long.items():
         members.sort(key=lambda member: member[0])
         points = tuple(Point(g.release, g.measurements.values) for _, g in members)
-        changes = changepoints(points, metric.kind, alpha=alpha)
+        changes = changepoints(points, metric.kind, alpha=alpha, together=len(long))
         name = f"{framework} on {on}" if on else framework
         made.append(Line(name, points, changes))
     return tuple(made)

@@ -13,7 +13,7 @@ from dlbench.statistics import ENERGY, LOSS, MEMORY, SCORE, THROUGHPUT, TIME, Ki
 ALIASES = {
     "time": "train_s",
     "step_ms": "step_ms_median",
-    "memory": "memory_peak_bytes",
+    "memory": "peak_memory_bytes",
     "cpu": "cpu_percent_mean",
     "gpu": "gpu_util_percent_mean",
     "gpu_memory": "gpu_memory_peak_bytes",
@@ -24,7 +24,7 @@ ALIASES = {
 _WORDS = {
     "train_s": "training time (s)",
     "step_ms_median": "median step time (ms)",
-    "memory_peak_bytes": "peak memory (bytes)",
+    "peak_memory_bytes": "peak memory (bytes)",
     "cpu_percent_mean": "CPU use (%)",
     "throughput": "throughput (rows/s)",
     "accuracy": "accuracy",

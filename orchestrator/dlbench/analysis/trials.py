@@ -60,9 +60,12 @@ def read_trials(sources: Sequence[Source]) -> Tables:
     fixed = schema((*TRIALS, *METRICS, *RESOURCES))
     trials = _frame(rows, {**fixed, "started": pl.String})
     trials = trials.with_columns(
+        # A control group is not charged for libraries that were in memory already, its main process
+        # is; a control group counts all processes, the main process is one.
+        pl.max_horizontal("memory_peak_bytes", "rss_main_peak_bytes").alias("peak_memory_bytes"),
         pl.col("started").str.to_datetime(time_unit="us", time_zone="UTC", strict=False)
         if len(rows)
-        else pl.col("started").cast(TIMESTAMP)
+        else pl.col("started").cast(TIMESTAMP),
     )
     curves = _frame(points, schema(CURVES)).with_columns(pl.Series("id", owners, dtype=pl.String))
     return Tables(trials, curves, folders)

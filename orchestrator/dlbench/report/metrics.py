@@ -17,11 +17,22 @@ class Metric:
     factor: float = 1.0
     """From the unit on disk to the unit shown."""
     resource: bool = False
+    or_larger: str = ""
+    """Another resource that counts where it is larger."""
 
     def of(self, result: TrialResult) -> float | None:
-        value = (result.resources if self.resource else result.metrics).get(self.key)
-        usable = isinstance(value, int | float) and not isinstance(value, bool)
-        return float(value) * self.factor if usable and value is not None else None
+        found = result.resources if self.resource else result.metrics
+        value = _number(found.get(self.key))
+        if self.or_larger:
+            other = _number(found.get(self.or_larger))
+            value = max((v for v in (value, other) if v is not None), default=None)
+        return None if value is None else value * self.factor
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value)
 
 
 TRAINING = Metric("train_s", "Training time", "s", TIME)
@@ -30,7 +41,10 @@ STEP = Metric("step_ms_median", "Step time", "ms", TIME)
 ACCURACY = Metric("accuracy", "Accuracy", "%", SCORE, 100.0)
 MAE = Metric("mae", "Mean absolute error", "", LOSS)
 MSE = Metric("mse", "Mean squared error", "", LOSS)
-PEAK_MEMORY = Metric("memory_peak_bytes", "Peak memory", "MB", MEMORY, 1e-6, resource=True)
+PEAK_MEMORY = Metric(
+    "memory_peak_bytes", "Peak memory", "MB", MEMORY, 1e-6, resource=True,
+    or_larger="rss_main_peak_bytes",
+)  # fmt: skip
 GPU_MEMORY = Metric("gpu_memory_peak_bytes", "Peak GPU memory", "MB", MEMORY, 1e-6, resource=True)
 GPU_ENERGY = Metric("gpu_energy_j", "GPU energy", "J", ENERGY, resource=True)
 CPU = Metric("cpu_seconds", "CPU time", "s", TIME, resource=True)

@@ -3,7 +3,9 @@
 Binary segmentation on the ranks of all runs: the best cut of a stretch of releases in two is held
 against the best cuts after shuffling its runs among the releases, and the halves are searched in
 turn. Ranks keep one wild run from making a change; searching for the best cut is paid for, because
-the shuffles search too.
+the shuffles search too. Alpha is shared out, so that false alarms stay within it whatever really
+changed: equally among the histories that are searched together, and within a history to each
+stretch as much as it is long.
 """
 
 from __future__ import annotations
@@ -52,6 +54,7 @@ class ChangePoint:
     effect: Effect
     """The new level against the one before."""
     p: float
+    """Corrected for all that was searched."""
 
     @property
     def better(self) -> bool:
@@ -73,11 +76,12 @@ def changepoints(
     *,
     alpha: float = 0.05,
     least: float | None = None,
+    together: int = 1,
     level: float = 0.95,
     seed: int = SEED,
 ) -> tuple[ChangePoint, ...]:
     """The changes of level, oldest first; those smaller than `least` (a factor, or a difference for
-    kinds compared so) are left out."""
+    kinds compared so) are left out. `together`: how many histories are searched at once."""
     points = []
     for point in history:
         values = np.asarray(point.values, dtype=np.float64)
@@ -87,7 +91,8 @@ def changepoints(
         if len(values):
             points.append((point.name, values))
     rng = np.random.default_rng(seed)
-    cuts = sorted(_search(points, 0, len(points), alpha, rng))
+    share = alpha / together
+    cuts = _settled(points, _search(points, 0, len(points), share, rng), share, rng)
     found = []
     edges = [0, *(cut for cut, _ in cuts), len(points)]
     for i, (cut, p) in enumerate(cuts):
@@ -97,6 +102,7 @@ def changepoints(
         if size.direction and _large_enough(size, least):
             names = (points[start][0], points[cut - 1][0])
             name, until = points[cut][0], points[end - 1][0]
+            p = min(1.0, p * together)
             found.append(ChangePoint(name, _place(history, name), names, until, size, p))
     return tuple(found)
 
@@ -119,11 +125,46 @@ def _joined(points: Sequence[tuple[str, Floats]]) -> Floats:
 
 def _search(
     points: Sequence[tuple[str, Floats]], start: int, end: int, alpha: float,
+    rng: np.random.Generator, above: float = 0.0,
+) -> list[tuple[int, float]]:  # fmt: skip
+    """The significant cuts between points `start` and `end`, with their p: no less than that of the
+    cut `above`, which had to be found first."""
+    found = _best_cut(points, start, end, rng)
+    if found is None or found[1] > alpha:
+        return []
+    cut, p = found[0], max(above, found[1])
+    left = _search(points, start, cut, alpha, rng, p)
+    return [*left, (cut, p), *_search(points, cut, end, alpha, rng, p)]
+
+
+def _settled(
+    points: Sequence[tuple[str, Floats]], cuts: list[tuple[int, float]], alpha: float,
     rng: np.random.Generator,
 ) -> list[tuple[int, float]]:  # fmt: skip
-    """The significant cuts between points `start` and `end`, with their p."""
+    """Each cut looked for again between its neighbours, where these now are.
+
+    The best single cut of a stretch with two changes may lie between them; once both are found, it
+    has nothing to part."""
+    place = 0
+    while len(cuts) > 1 and place < len(cuts):
+        edges = [0, *(cut for cut, _ in cuts), len(points)]
+        again = _best_cut(points, edges[place], edges[place + 2], rng)
+        if again is None or again[1] > alpha:
+            del cuts[place]
+            place = 0
+        else:
+            cuts[place] = again[0], max(cuts[place][1], again[1])
+            place += 1
+    return cuts
+
+
+def _best_cut(
+    points: Sequence[tuple[str, Floats]], start: int, end: int, rng: np.random.Generator
+) -> tuple[int, float] | None:
+    """Where the points from `start` to `end` fall apart most, and its p, corrected for the share
+    that this stretch has in the history."""
     if end - start < 2:
-        return []
+        return None
     values = _joined(points[start:end])
     ranks = midranks(values) - (len(values) + 1) / 2
     sizes = [len(values) for _, values in points[start:end]]
@@ -131,14 +172,10 @@ def _search(
     scores = _scores(ranks[None, :], ends)[0]
     best = float(scores.max())
     if best == 0:
-        return []
+        return None
     beyond = int(np.count_nonzero(_by_chance(ranks, ends, rng) >= best * (1 - 1e-9)))
-    p = (1 + beyond) / (1 + _SHUFFLES)
-    if p > alpha:
-        return []
-    cut = start + 1 + int(scores.argmax())
-    left = _search(points, start, cut, alpha, rng)
-    return [*left, (cut, p), *_search(points, cut, end, alpha, rng)]
+    p = (1 + beyond) / (1 + _SHUFFLES) * len(points) / (end - start)
+    return start + 1 + int(scores.argmax()), min(1.0, p)
 
 
 def _by_chance(ranks: Floats, ends: Places, rng: np.random.Generator) -> Floats:

@@ -71,6 +71,37 @@ def test_no_change_is_rarely_taken_for_one(runs: int) -> None:
     assert wrong / rounds <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / rounds)
 
 
+def test_several_histories_share_one_alpha() -> None:
+    rng = np.random.default_rng(8)
+    rounds, frameworks = 120, 5
+    wrong = 0
+    for _ in range(rounds):
+        wrong += any(
+            changepoints(
+                [Point(str(i), tuple(rng.exponential(size=5).tolist())) for i in range(6)],
+                together=frameworks,
+            )
+            for _ in range(frameworks)
+        )
+    assert wrong / rounds <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / rounds)
+
+
+def test_a_real_change_brings_no_false_ones() -> None:
+    rng = np.random.default_rng(9)
+    rounds, found, wrong = 150, 0, 0
+    for _ in range(rounds):
+        levels = [1.0] * 4 + [3.0] * 4 + [9.0] * 4
+        history = [
+            Point(str(i), tuple((level * np.exp(rng.normal(0, 0.2, size=5))).tolist()))
+            for i, level in enumerate(levels)
+        ]
+        named = {change.name for change in changepoints(history)}
+        found += named >= {"4", "8"}
+        wrong += bool(named - {"4", "8"})
+    assert found == rounds
+    assert wrong / rounds <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / rounds)
+
+
 def test_the_limit_for_many_runs_agrees_with_shuffling() -> None:
     rng = np.random.default_rng(7)
     rounds = 100
