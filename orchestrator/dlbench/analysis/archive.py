@@ -34,6 +34,8 @@ _MOST_RATIO = 200
 _TEXTS = ("job.json", "events.jsonl", "samples.jsonl", "log.txt", "trial.json")
 _ARRAYS = ("predictions.npz", "weights.npz")
 _CHUNK = 1 << 20
+_LEVEL = 4
+"""Of compression: a third quicker than the usual 6, for a thirtieth more bytes."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -58,14 +60,11 @@ def write_archive(campaign: Path, path: Path) -> int:
     making = path.with_name(f".{path.name}.new")
     sums = []
     try:
-        with zipfile.ZipFile(making, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+        with zipfile.ZipFile(making, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, file in _members(campaign):
-                digest = hashlib.sha256()
-                with file, archive.open(_info(name), "w", force_zip64=True) as member:
-                    for chunk in _clean(name, file, scrubber):
-                        digest.update(chunk)
-                        member.write(chunk)
-                sums.append(f"{digest.hexdigest()}  {name}\n")
+                with file:
+                    digest = _pack(archive, name, file, scrubber)
+                sums.append(f"{digest}  {name}\n")
             archive.writestr(_info(SUMS), "".join(sums))
         making.replace(path)
     except OSError as error:
@@ -101,12 +100,18 @@ def _members(campaign: Path) -> Iterator[tuple[str, IO[bytes]]]:
             continue
 
 
-def _clean(name: str, file: IO[bytes], scrubber: Scrubber) -> Iterator[bytes]:
-    if name.endswith(".npz"):  # numbers only
+def _pack(archive: zipfile.ZipFile, name: str, file: IO[bytes], scrubber: Scrubber) -> str:
+    """Add a file to the archive; returns its checksum."""
+    if not name.endswith(".npz"):
+        content = scrubber.file(name, file.read())
+        archive.writestr(_info(name), content, compresslevel=_LEVEL)
+        return hashlib.sha256(content).hexdigest()
+    digest = hashlib.sha256()  # numbers only, and many
+    with archive.open(_info(name), "w", force_zip64=True) as member:
         while chunk := file.read(_CHUNK):
-            yield chunk
-    else:
-        yield scrubber.file(name, file.read())
+            digest.update(chunk)
+            member.write(chunk)
+    return digest.hexdigest()
 
 
 @cache

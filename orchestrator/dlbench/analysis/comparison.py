@@ -183,6 +183,8 @@ def _check(alpha: float, margin: float | None, metric: Metric) -> None:
         raise UserError(f"An alpha of {alpha:g} is not possible.", "Give one between 0 and 1.")
     if margin is None:
         return
+    if not math.isfinite(margin):
+        raise UserError(f"A margin of {margin:g} is not possible.", "Give a number, such as 1.05.")
     if metric.kind.scale == "ratio" and margin <= 1:
         raise UserError(
             f"A margin of {margin:g} is not possible: {metric.column} is compared by a factor.",

@@ -30,6 +30,7 @@ _WORDS = {
     "accuracy": "accuracy",
     "gpu_energy_j": "GPU energy (J)",
 }
+_SOME = "Metrics are time, step_ms, throughput, accuracy, memory, cpu and more: see `--help`."
 _ERRORS = ("loss", "error", "mae", "mse", "perplexity")
 _NO_METRICS = frozenset(column.name for column in TRIALS if column.name != "wall_s") | {
     "epochs", "steps", "samples", "resource_source", "resource_samples",
@@ -64,10 +65,11 @@ def find_metric(name: str, columns: Mapping[str, Any]) -> Metric:
     if column in columns and column not in numeric:
         raise UserError(
             f"{column!r} describes a trial, it is no metric.",
-            f"Metrics are {', '.join(['time', 'step_ms', 'accuracy', 'memory', 'cpu'])}, …",
+            _SOME,
         )
     if column not in numeric:
-        raise unknown("metric", name, [*ALIASES, *numeric])
+        error = unknown("metric", name, [*ALIASES, *numeric])
+        raise UserError(error.problem, error.remedy or _SOME)
     return Metric(column, kind_of(column))
 
 

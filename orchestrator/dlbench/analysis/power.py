@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from dlbench.analysis.comparison import Family
 from dlbench.errors import UserError
 from dlbench.statistics import Kind, Plan, Spread, repeats_needed, spread_of_pairs, spread_of_runs
@@ -11,7 +13,8 @@ def plan_power(family: Family, wanted: float, *, power: float = 0.8) -> Plan | N
     """For the noisiest pair of the family; None where no group has two runs."""
     comparison = family.comparison
     kind = comparison.kind
-    if (kind.scale == "ratio" and (wanted <= 0 or wanted == 1)) or wanted == 0:
+    ratio = kind.scale == "ratio"
+    if not math.isfinite(wanted) or wanted == 0 or (ratio and (wanted < 0 or wanted == 1)):
         raise UserError(
             f"{wanted:g} is no difference to look for.",
             "Give a factor such as 1.05, or a difference such as 0.01 for accuracies.",

@@ -67,18 +67,20 @@ class Scrubber:
             names[user] = "user"
         self._literal = sorted(secret.items(), key=lambda pair: -len(pair[0]))
         self._names = [
-            (re.compile(rf"(?<!\w){re.escape(name)}(?!\w)"), word) for name, word in names.items()
+            (name, re.compile(rf"(?<!\w){re.escape(name)}(?!\w)"), word)
+            for name, word in names.items()
         ]
         if len(home) > 1:
             own = re.compile(rf"(?<![\w/.-]){re.escape(home)}(?![\w.-])")
-            self._names.insert(0, (own, "~"))
+            self._names.insert(0, (home, own, "~"))
 
     def text(self, text: str) -> str:
         """The text without what must not leave."""
         for value, word in self._literal:
             text = text.replace(value, word)
-        for name, word in self._names:
-            text = name.sub(word, text)
+        for name, alone, word in self._names:
+            if name in text:  # found much sooner than what stands around it
+                text = alone.sub(word, text)
         small = text.lower()
         if not any(hint in small for hint in _HINTS):
             return text
@@ -123,7 +125,7 @@ class Scrubber:
             "\\" in json_text
             or any(hint in small for hint in _HINTS)
             or any(value in json_text for value, _ in self._literal)
-            or any(name.search(json_text) for name, _ in self._names)
+            or any(name in json_text for name, _, _ in self._names)
         )
 
     def _line(self, line: str, indent: int | None = None) -> str:

@@ -80,7 +80,8 @@ def register(app: typer.Typer) -> None:
             checked = check_regressions(results, dlbench.open(baseline), fail_if or [], alpha=alpha)
         if metric or baseline is None:
             comparisons = [
-                results.compare(name, by, alpha, margin) for name in metric or _usual(results)
+                results.compare(name, by, alpha, margin)
+                for name in metric or _usual(results, plan_power)
             ]
         plans: list[list[Plan | None]] = [
             [
@@ -106,11 +107,14 @@ def register(app: typer.Typer) -> None:
             raise typer.Exit(1)
 
 
-def _usual(results: Any) -> list[str]:
-    """Training time, and the quality that the workloads measure."""
+def _usual(results: Any, wanted: float | None) -> list[str]:
+    """Training time, and the quality that the workloads measure; if a difference is wanted, the one
+    that it can be of: factors lie about 1, differences of accuracies do not reach a half."""
     trials = results.trials()
-    known = [c for c in ("accuracy", "mae") if trials[c].count() > 0]
-    return ["time", *known[:1]]
+    known = [c for c in ("accuracy", "mae") if trials[c].count() > 0][:1]
+    if wanted is None:
+        return ["time", *known]
+    return ["time"] if abs(wanted) >= 0.5 or not known else known
 
 
 def _print(comparison: CampaignComparison, plans: list[Plan | None]) -> None:
