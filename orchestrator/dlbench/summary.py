@@ -111,12 +111,14 @@ def _outcome(group: Group, every: Sequence[Row]) -> str:
 
 def failures(results: Sequence[TrialResult]) -> Iterator[str]:
     """The trials that did not end well, with the reason."""
+    from dlbench.analysis.trials import printable
+
     for result in results:
         if result.outcome is not Outcome.OK:
             reached = f", after {len(result.curve)} epochs" if result.curve else ""
             reason = " ".join(result.reason.split())
             where = f"{_contender(result)} on {result.workload}, seed {result.seed}"
-            yield f"{result.outcome.value}: {where}{reached}. {reason}"
+            yield str(printable(f"{result.outcome.value}: {where}{reached}. {reason}"))
 
 
 def _contender(result: TrialResult) -> str:

@@ -146,9 +146,7 @@ def compare_campaigns(
     every = strata(trials, found, by)
     every = [stratum for stratum in every if any(g.measurements.values for g in stratum.groups)]
     if not every:
-        raise UserError(
-            f"No trial has a {found.column}.", "Choose another metric, or look at the failures."
-        )
+        raise _nothing(trials, found)
     if by != "release":
         alone = every
         every = [stratum for stratum in every if len(stratum.groups) > 1]
@@ -176,6 +174,15 @@ def compare_campaigns(
     )
     families = _corrected(families, alpha)
     return CampaignComparison(found, by, alpha, margin, families, _across(families, found, alpha))
+
+
+def _nothing(trials: pl.DataFrame, metric: Metric) -> UserError:
+    if not len(trials):
+        return UserError("No trial has ended yet.", "`dlbench watch DIR` follows a campaign.")
+    return UserError(
+        f"No trial has a {metric.words}.",
+        "Choose another metric, or see with `dlbench show DIR` why all have failed.",
+    )
 
 
 def _check(alpha: float, margin: float | None, metric: Metric) -> None:

@@ -116,13 +116,13 @@ def _damaged(planned: Planned, why: object) -> UserError:
 
 
 def _row(name: str, campaign: str, content: dict[str, Any]) -> dict[str, Any]:
-    framework, _, version = str(_printable(content.get("release", ""))).partition("@")
+    framework, _, version = str(printable(content.get("release", ""))).partition("@")
     scale, resources = _dict(content.get("scale")), _dict(content.get("resources"))
     model, stack = _dict(content.get("model")), _dict(content.get("stack"))
     row = _renamed(_dict(content.get("metrics")), _TAKEN)
     row |= {key: value for key, value in resources.items() if key not in ("per_phase", "samples")}
     row |= {own: resources.get(theirs) for own, theirs in _RESOURCE.items()}
-    row |= {key: _printable(content.get(key)) for key in _PLAIN}
+    row |= {key: printable(content.get(key)) for key in _PLAIN}
     row |= {own: scale.get(theirs) for own, theirs in _SCALE.items()}
     row |= {
         "id": name,
@@ -179,7 +179,7 @@ def _fitting(value: Any, kind: Any) -> Any:
     return value if isinstance(value, str) else None
 
 
-def _printable(value: Any) -> Any:
+def printable(value: Any) -> Any:
     """Without what would act on a terminal: a campaign may be somebody else's."""
     if not isinstance(value, str) or value.isprintable():
         return value

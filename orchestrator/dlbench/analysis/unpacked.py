@@ -10,9 +10,7 @@ import atexit
 import fcntl
 import os
 import shutil
-import signal
 import tempfile
-import threading
 import time
 from pathlib import Path
 
@@ -25,7 +23,6 @@ _held: dict[Path, int] = {}
 def new_folder() -> Path:
     """An empty folder of this process."""
     _remove_left_behind()
-    _end_politely()
     base = Path(tempfile.mkdtemp(prefix=_PREFIX))
     if not _held:
         atexit.register(_remove_all)
@@ -43,19 +40,6 @@ def remove(base: Path) -> None:
 def _remove_all() -> None:
     for base in list(_held):
         remove(base)
-
-
-def _end_politely() -> None:
-    """By itself a process that is told to end runs nothing at its exit."""
-    if threading.current_thread() is not threading.main_thread():
-        return
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, _leave)
-
-
-def _leave(number: int, _frame: object) -> None:
-    raise SystemExit(128 + number)
 
 
 def _remove_left_behind() -> None:

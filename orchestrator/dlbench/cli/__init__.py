@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import signal
 import sys
 
 import typer
@@ -59,8 +60,15 @@ def _root(version: bool = typer.Option(False, "--version", help="Show the versio
         raise typer.Exit
 
 
+def _leave(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)
+
+
 def main() -> int:
     """Run the command line; every user's mistake is two sentences and exit code 2."""
+    for number in (signal.SIGTERM, signal.SIGHUP):  # else nothing is put in order at the exit
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _leave)
     try:
         code = app(prog_name="dlbench", standalone_mode=False)
         return int(code or 0)

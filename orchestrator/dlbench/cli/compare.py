@@ -101,7 +101,7 @@ def register(app: typer.Typer) -> None:
             print_json(found)
         else:
             for comparison, own in zip(comparisons, plans, strict=True):
-                _print(comparison, own)
+                _print(comparison, own, plan_power)
             _print_checked(checked)
         if any(one.failed for one in checked):
             raise typer.Exit(1)
@@ -117,7 +117,7 @@ def _usual(results: Any, wanted: float | None) -> list[str]:
     return ["time"] if abs(wanted) >= 0.5 or not known else known
 
 
-def _print(comparison: CampaignComparison, plans: list[Plan | None]) -> None:
+def _print(comparison: CampaignComparison, plans: list[Plan | None], wanted: float | None) -> None:
     from dlbench.cli.console import stdout
 
     console = stdout()
@@ -140,6 +140,8 @@ def _print(comparison: CampaignComparison, plans: list[Plan | None]) -> None:
             say(f"  history: {line.sentence}")
         if plan:
             say(f"  plan: {plan.sentence}")
+        elif wanted is not None:
+            say("  plan: two comparable groups of two runs each are needed to know the spread.")
     if comparison.by == "device":
         _print_speedups(comparison)
     if comparison.across:

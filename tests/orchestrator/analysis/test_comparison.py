@@ -125,7 +125,7 @@ def test_accuracy_is_compared_by_difference_and_memory_by_ratio(tmp_path: Path) 
     row = results.compare("accuracy").pairs().row(0, named=True)
     assert row["estimate"] == pytest.approx(0.1, abs=1e-3)
     assert "a@1 is better than b@1 by 0.0999 [" in row["sentence"]
-    assert results.compare("memory").metric.column == "memory_peak_bytes"
+    assert results.compare("memory").metric.column == "peak_memory_bytes"
     with pytest.raises(UserError, match="is no metric"):
         results.compare("seed")
     with pytest.raises(UserError, match="Did you mean 'accuracy'"):
@@ -250,3 +250,55 @@ def test_impossible_options_are_refused(
     said = command("compare", folder, "--metric", "time", *option)
     assert said.code == 2
     assert said.err.startswith("dlbench: ")
+
+
+def test_show_ranks_what_compare_ranks(tmp_path: Path, command: Command) -> None:
+    folder = write(
+        tmp_path / "c",
+        [
+            Cell("a@1", around(1.0)),
+            Cell("b@1", around(1.5)),
+            Cell("c@1", around(0.5), certified=None),
+            Cell("d@1", around(0.6), certified=False),
+            Cell("a@1", around(0.1), device="gpu"),
+            Cell("b@1", around(0.2), device="gpu"),
+        ],
+    )
+    shown, compared = command("show", folder).out, command("compare", folder).out
+    for sentence in (
+        "a@1 is fastest: faster than b@1 by a factor of 1.50",
+        "a@1 is fastest: faster than b@1 by a factor of 2.00",
+        "c@1 is not ranked: uncertified.",
+        "d@1 is not ranked: uncertified.",
+    ):
+        assert sentence in shown and sentence in compared
+    rows = [line.split() for line in shown.splitlines() if line[1:].startswith("@1 ")]
+    assert [row[0] for row in rows] == ["a@1", "b@1", "c@1", "d@1", "a@1", "b@1"]
+    assert "ok, not checked" in " ".join(rows[2]) and "ok, NOT certified" in " ".join(rows[3])
+    assert "digits-cnn: gpu" in shown
+
+
+def test_what_a_terminal_would_obey_is_not_printed(tmp_path: Path, command: Command) -> None:
+    folder = write(
+        tmp_path / "c", [Cell("a@1", [1.0], outcome=Outcome.CRASHED, reason="\x1b[31mred [bold]")]
+    )
+    said = command("show", folder).out
+    assert "[31mred [bold]" in said and "\x1b" not in said
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--margin", "nan"], "A margin of nan is not possible."),
+        (["--plan-power", "inf"], "inf is no difference to look for."),
+        (["--metric", "qqqq"], "There is no metric 'qqqq'."),
+        (["--alpha", "2"], "An alpha of 2 is not possible."),
+    ],
+)
+def test_odd_options_get_a_sentence_and_a_remedy(
+    tmp_path: Path, command: Command, options: list[str], problem: str
+) -> None:
+    said = command("compare", write(tmp_path / "c", [Cell("a@1", around(1.0))]), *options)
+    first, second = said.err.splitlines()
+    assert (said.code, first) == (2, f"dlbench: {problem}")
+    assert second.strip()

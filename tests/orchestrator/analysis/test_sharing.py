@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import signal
 import stat
+import subprocess
+import sys
+import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -48,6 +53,60 @@ def test_equal_campaigns_give_equal_archives(tmp_path: Path) -> None:
     assert (tmp_path / "one.dlbench").read_bytes() == (tmp_path / "two.dlbench").read_bytes()
     with pytest.raises(UserError, match="exists already"):
         write_archive(folder, tmp_path / "one.dlbench")
+
+
+def test_an_archive_is_shown_under_its_own_name(tmp_path: Path, command: Command) -> None:
+    write_archive(write(tmp_path / "c", CELLS), tmp_path / "c.dlbench")
+    assert f"Results: {tmp_path / 'c.dlbench'}" in command("show", tmp_path / "c.dlbench").out
+    found = command("show", tmp_path / "c.dlbench", "--json").json
+    assert found["folder"] == str(tmp_path / "c.dlbench")
+
+
+_HOLD = """
+import signal, sys, dlbench
+from dlbench.cli import main
+sys.argv = ["dlbench", "show", sys.argv[1]]
+main()
+print("shown", flush=True)
+signal.pause()
+"""
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_nothing_unpacked_is_left_behind(tmp_path: Path, end: signal.Signals) -> None:
+    write_archive(write(tmp_path / "c", CELLS), tmp_path / "c.dlbench")
+    place = tmp_path / "temporary"
+    place.mkdir()
+    path = os.pathsep.join(sys.path)
+    variables = {**os.environ, "TMPDIR": str(place), "PYTHONPATH": path}
+    arguments = [sys.executable, "-c", _HOLD, str(tmp_path / "c.dlbench")]
+    with subprocess.Popen(arguments, env=variables, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        while "shown" not in process.stdout.readline():
+            assert process.poll() is None
+        (held,) = place.iterdir()
+        # Another that opens an archive meanwhile leaves alone what is in use, however old.
+        os.utime(held, (0, 0))
+        show = [sys.executable, "-m", "dlbench", "show", str(tmp_path / "c.dlbench")]
+        subprocess.run(show, env=variables, check=True, stdout=subprocess.DEVNULL)
+        assert list(place.iterdir()) == [held]
+        process.send_signal(end)
+        process.wait()
+    if end is signal.SIGKILL:
+        assert list(place.iterdir()) == [held]
+        subprocess.run(show, env=variables, check=True, stdout=subprocess.DEVNULL)
+    assert not list(place.iterdir())
+
+
+def test_a_refused_archive_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_archive(write(tmp_path / "c", CELLS), tmp_path / "c.dlbench")
+    with zipfile.ZipFile(tmp_path / "c.dlbench", "a") as archive:
+        archive.writestr("odd", "one")
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    with pytest.raises(UserError, match="is not a sound archive"):
+        dlbench.open(tmp_path / "c.dlbench")
+    assert not list((tmp_path / "temporary").iterdir())
 
 
 Change = Callable[[dict[str, bytes], zipfile.ZipFile], None]

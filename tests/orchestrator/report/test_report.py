@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from dlbench import report
+from dlbench.analysis.archive import write_archive
+from dlbench.analysis.merge import merge
 from dlbench.campaign import Campaign
 from dlbench.cli import main
 from dlbench.errors import UserError
@@ -153,3 +155,39 @@ def test_mistakes_are_two_sentences(
         (copy / "trials" / trial.id / "trial.json").unlink()
     with pytest.raises(UserError, match="no trial that has ended"):
         report.load(copy)
+
+
+def test_every_machine_of_a_merged_archive_is_described_and_kept_apart(
+    campaign: Path, copy: Path, tmp_path: Path
+) -> None:
+    about = json.loads((copy / "campaign.json").read_text())
+    about |= {"id": "another", "command": ["dlbench", "run", "--suite", "other"]}
+    about["machine"] |= {"digest": "feedbeef01234567", "cpu_model": "Another Processor"}
+    (copy / "campaign.json").write_text(json.dumps(about))
+    for path in copy.glob("trials/*/trial.json"):
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"machine": "feedbeef01234567"}))
+    merge([campaign, copy], tmp_path / "both")
+    write_archive(tmp_path / "both", tmp_path / "both.dlbench")
+    material = report.load(tmp_path / "both.dlbench")
+    text = report.markdown(material)
+    assert "Machine feedbe: 300 trials" in text and "Another Processor" in text
+    assert "--suite other" in text
+    assert "The machines" in report.html(material)
+    assert len({group.conditions.machine for group in material.groups}) == 2
+    for place in material.places:
+        compared = material.comparison(place, TRAINING)
+        assert compared is not None
+        machines = {group.contender: group.conditions.machine for group in material.at(place)}
+        assert all(machines[v.first] == machines[v.second] for v in compared.tested)
+
+
+def test_a_report_of_an_archive_lies_beside_it(
+    campaign: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_archive(campaign, tmp_path / "c.dlbench")
+    assert _dlbench(monkeypatch, "report", tmp_path / "c.dlbench") == 0
+    assert (tmp_path / "c.html").is_file()
+    assert str(tmp_path / "c.html") in capsys.readouterr().out
