@@ -23,6 +23,7 @@ from dlbench.environments import venvs
 from dlbench.jobs import job_of
 
 _SCRIPTS = Path(__file__).resolve().parent
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _LIMIT = {"pytorch": 1.03, "tensorflow": 1.03}
 _LIMIT_OF_OTHERS = 1.05
 
@@ -42,7 +43,12 @@ def ratio(name: str, blocks: int, steps: int) -> dict[str, float | str]:
         modules = [str(paths.bundled("bench").parent), str(_SCRIPTS)]
         done = subprocess.run(
             [python, "-m", "handwritten.against", job, data.folder, str(blocks), str(steps)],
-            env={**os.environ, "PYTHONPATH": ":".join(modules), **release.variables},
+            env={
+                **os.environ,
+                "PYTHONPATH": ":".join(modules),
+                **dict.fromkeys(_THREADS, "1"),
+                **release.variables,
+            },
             capture_output=True,
             text=True,
         )
@@ -62,8 +68,8 @@ def ratio(name: str, blocks: int, steps: int) -> dict[str, float | str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("releases", nargs="*", default=["pytorch", "tensorflow"])
-    parser.add_argument("--blocks", type=int, default=12)
-    parser.add_argument("--steps", type=int, default=10)
+    parser.add_argument("--blocks", type=int, default=24)
+    parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     rows = [ratio(name, options.blocks, options.steps) for name in options.releases]

@@ -71,3 +71,23 @@ class Model(abc.ABC):
     @abc.abstractmethod
     def save_native(self, folder):
         """Save the model its own way; weights and optimiser state apart, where it can."""
+
+
+def spent_after(graph):
+    """{node: names of the values that nobody reads after it}.
+
+    An eager framework keeps a value for as long as somebody holds it. Code by hand lets go of it
+    on the way, so adapters must too, or they use more memory than the framework needs.
+    """
+    last = {}
+    for node in graph["nodes"]:
+        name = node["name"]
+        read = list(node["inputs"]) + list(node.get("initial") or [])
+        made = [name, name + ":h", name + ":c"] if node["op"] == "lstm" else [name]
+        last.update(dict.fromkeys(read + made, name))
+    kept = set(graph["outputs"]) | {spec["name"] for spec in graph["inputs"]}
+    spent = {node["name"]: [] for node in graph["nodes"]}
+    for name, node in last.items():
+        if name not in kept:
+            spent[node].append(name)
+    return spent

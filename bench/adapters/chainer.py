@@ -9,7 +9,7 @@ from chainer import functions as F
 from chainer import links as L
 from chainer.backends import cuda, intel64
 
-from bench.adapters.base import Model
+from bench.adapters.base import Model, spent_after
 from bench.adapters.chainer_optimizers import AdaDelta, NesterovAG, optimizer_of
 from bench.adapters.channels_first import Layout, symmetric, value_in
 from bench.adapters.native_libraries import openblas_threads
@@ -81,6 +81,7 @@ class Net(chainer.Chain):
     def __init__(self, graph, layout, native):
         super(Net, self).__init__()
         self._graph, self._layout, self._native = graph, layout, native
+        self._spent = spent_after(graph)
         self.links_by_node = {}
         shapes = {spec["name"]: spec["shape"] for spec in graph["inputs"]}
         with self.init_scope():
@@ -92,11 +93,13 @@ class Net(chainer.Chain):
                     self.links_by_node[node["name"]] = link
                     setattr(self, "node_" + node["name"], link)
 
-    def run(self, inputs):
-        """Every node's value by name."""
+    def run(self, inputs, keep=False):
+        """The outputs by name; with `keep` every node's value."""
         values = dict(inputs)
         for node in self._graph["nodes"]:
             self._run(node, values)
+            for name in () if keep else self._spent[node["name"]]:
+                values.pop(name, None)
         return values
 
     def _run(self, node, values):
@@ -332,10 +335,10 @@ class ChainerModel(Model):
     def losses(self, handles):
         return [float(handle) for handle in handles]
 
-    def _values(self, batch, training):
+    def _values(self, batch, training, keep=False):
         arrays = self._arrays({s["name"]: batch[s["name"]] for s in self._graph["inputs"]})
         with chainer.using_config("train", training), chainer.no_backprop_mode():
-            return self._net.run(arrays)
+            return self._net.run(arrays, keep)
 
     def _out(self, name, value):
         return self._layout.value_out(name, cuda.to_cpu(value.array))
@@ -345,7 +348,7 @@ class ChainerModel(Model):
         return {name: self._out(name, values[name]) for name in self._graph["outputs"]}
 
     def activations(self, batch, training=False):
-        values = self._values(batch, training)
+        values = self._values(batch, training, keep=True)
         names = [node["name"] for node in self._graph["nodes"]]
         return {name: self._out(name, values[name]) for name in names}
 

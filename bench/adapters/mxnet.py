@@ -224,7 +224,7 @@ class GluonModel(Model):
     def activations(self, batch, training=False):
         arrays = self._arrays(self._net.inputs, batch)
         with autograd.train_mode() if training else autograd.predict_mode():
-            values = self._net.run(mx.nd, dict(zip(self._net.inputs, arrays)))
+            values = self._net.run(mx.nd, dict(zip(self._net.inputs, arrays)), keep=True)
         return {
             node["name"]: self._layout.value_out(node["name"], values[node["name"]].asnumpy())
             for node in self._graph["nodes"]

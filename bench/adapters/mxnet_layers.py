@@ -6,6 +6,7 @@
 import mxnet as mx
 from mxnet.gluon import nn, rnn
 
+from bench.adapters.base import spent_after
 from bench.adapters.channels_first import symmetric
 from bench.formats import Unsupported
 
@@ -64,6 +65,7 @@ class Net(nn.HybridBlock):
     def __init__(self, graph, layout, native):
         super(Net, self).__init__()
         self._graph, self._layout, self._native = graph, layout, native
+        self._spent = spent_after(graph)
         self._shapes = {spec["name"]: spec["shape"] for spec in graph["inputs"]}
         self._shapes.update((node["name"], node["shape"]) for node in graph["nodes"])
         used = {name for node in graph["nodes"] for name in node["inputs"]}
@@ -90,11 +92,13 @@ class Net(nn.HybridBlock):
         values = self.run(F, dict(zip(self.inputs, arrays)))
         return [values[name] for name in self._graph["outputs"]]
 
-    def run(self, F, inputs):
-        """Every node's value by name."""
+    def run(self, F, inputs, keep=False):
+        """The outputs by name; with `keep` every node's value."""
         values = dict(inputs)
         for node in self._graph["nodes"]:
             self._run(F, node, values)
+            for name in () if keep else self._spent[node["name"]]:
+                values.pop(name, None)
         return values
 
     def _run(self, F, node, values):

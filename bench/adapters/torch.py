@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from bench.adapters.base import Model
+from bench.adapters.base import Model, spent_after
 from bench.adapters.channels_first import Layout, kernel_in, kernel_out, value_in
 from bench.formats import Unsupported
 from bench.weights import is_decayed, is_state
@@ -98,6 +98,7 @@ class Net(nn.Module):
     def __init__(self, graph, layout, native):
         super(Net, self).__init__()
         self._graph, self._layout, self._native = graph, layout, native
+        self._spent = spent_after(graph)
         self.layers = nn.ModuleDict()
         shapes = {spec["name"]: spec["shape"] for spec in graph["inputs"]}
         used = {name for node in graph["nodes"] for name in node.get("initial") or []}
@@ -109,10 +110,13 @@ class Net(nn.Module):
             if layer is not None:
                 self.layers[node["name"]] = layer
 
-    def forward(self, inputs):
+    def forward(self, inputs, keep=False):
+        """The outputs by name; with `keep` every node's value."""
         values = dict(inputs)
         for node in self._graph["nodes"]:
             self._run(node, values)
+            for name in () if keep else self._spent[node["name"]]:
+                values.pop(name, None)
         return values
 
     def _run(self, node, values):
@@ -388,7 +392,7 @@ class TorchModel(Model):
     def activations(self, batch, training=False):
         self._net.train(training)
         with torch.no_grad():
-            values = self._net(self._tensors_of(batch))
+            values = self._net(self._tensors_of(batch), keep=True)
         return {
             node["name"]: self._layout.value_out(node["name"], values[node["name"]].cpu().numpy())
             for node in self._graph["nodes"]

@@ -7,7 +7,6 @@ Prints one JSON object: every steady step time of both, in milliseconds.
 
 import importlib
 import json
-import os
 import sys
 import time
 
@@ -40,8 +39,6 @@ class _NoPhase:
 
 def main(job_file, folder, blocks, steps):
     job = formats.read_job(job_file)
-    if job["threads"]:
-        os.environ["OMP_NUM_THREADS"] = str(job["threads"])
     adapter = importlib.import_module("bench.adapters." + job["adapter"])
     handwritten = importlib.import_module("handwritten." + job["adapter"])
     options = trial.options_of(job)
