@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dlbench.report.material import Material
 from dlbench.report.metrics import QUALITY, TRAINING, written
 from dlbench.statistics import Comparison, Outcome, Verdict
+from dlbench.statistics.answers import islands
 from dlbench.statistics.words import count, listing
 
 
@@ -56,6 +57,14 @@ def _headline(times: Comparison | None, workload: str) -> str:
         return f"No trial of {workload} was completed."
     if not times.ranking:
         return f"No contender on {workload} is certified, so none is ranked."
+    parts = islands(times)
+    if len(parts) > 1 and any(len(part) > 1 for part in parts):
+        leading = [part[0] for part in parts if len(part) > 1]
+        if len(leading) > 1:
+            return (
+                f"On {workload}, {_named(leading)} lead, each among those that ran under its"
+                " conditions: what ran under others is not compared."
+            )
     best = times.ranking[0]
     median = f"{written(times.summaries[best].median)} s"
     if len(times.ranking) == 1:
@@ -82,45 +91,43 @@ def _headline(times: Comparison | None, workload: str) -> str:
 
 
 def _over_workloads(material: Material) -> str:
-    wins: Counter[str] = Counter()
-    for workload in material.places:
-        times = material.comparison(workload, TRAINING)
-        if times is not None and (winner := _winner(times)):
-            wins[winner] += 1
-    total = len(material.places)
+    compared = [
+        (times, part)
+        for place in material.places
+        if (times := material.comparison(place, TRAINING)) is not None
+        for part in islands(times)
+        if len(part) > 1
+    ]
+    total = max(len(material.places), len(compared))
+    names = {group.workload for group in material.groups}
+    noun = "workloads" if total == len(names) else "comparisons"
+    wins = Counter(part[0] for times, part in compared if _is_winner(times, part[0]))
     if not wins:
-        return _leader(material)
+        return _leader(compared, f"{total} {noun}")
     parts = [f"{name} on {number}" for name, number in wins.most_common(3)]
     first, number = wins.most_common(1)[0]
     if len(wins) == 1:
-        text = f"{first} is shown to be the fastest on {number} of {total} workloads"
+        text = f"{first} is shown to be the fastest on {number} of {total} {noun}"
     else:
-        text = f"The fastest of {total} workloads: {listing(parts)}"
+        text = f"The fastest of {total} {noun}: {listing(parts)}"
     open_ = total - sum(wins.values())
     return text + (f"; on {open_} no contender is shown to be." if open_ else ".")
 
 
-def _leader(material: Material) -> str:
+def _leader(compared: Sequence[tuple[Comparison, Sequence[str]]], total: str) -> str:
     """Where nobody is shown to be the fastest: who has the best median most often."""
-    places = [material.comparison(place, TRAINING) for place in material.places]
-    compared = [times for times in places if times is not None and len(times.ranking) > 1]
-    total = len(material.places)
     if not compared:
-        return f"There is nothing to compare in any of the {total} columns below."
-    name, number = Counter(times.ranking[0] for times in compared).most_common(1)[0]
-    few = all(v.outcome is Outcome.TOO_FEW for times in compared for v in times.tested)
+        return f"There is nothing to compare in any of the {total} below."
+    name, number = Counter(part[0] for _, part in compared).most_common(1)[0]
+    few = all(v.outcome is Outcome.TOO_FEW for times, _ in compared for v in times.tested)
     why = "there are too few runs to show it" if few else "it is not shown to be the fastest on any"
-    return f"{name} was the quickest on {number} of {total} workloads, but {why}."
+    return f"{name} was the quickest on {number} of {total}, but {why}."
 
 
-def _winner(times: Comparison) -> str | None:
-    """The contender that is shown to be faster than every other that it may be compared with."""
-    if len(times.ranking) < 2:
-        return None
-    best = times.ranking[0]
+def _is_winner(times: Comparison, best: str) -> bool:
+    """Whether it is shown to be faster than every other that it may be compared with."""
     against = [v for v in times.tested if best in (v.first, v.second)]
-    won = [v for v in against if _wins(v, best)]
-    return best if against and len(won) == len(against) else None
+    return bool(against) and all(_wins(v, best) for v in against)
 
 
 def _summary(material: Material) -> Iterator[str]:

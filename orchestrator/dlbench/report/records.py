@@ -126,11 +126,11 @@ def machines(material: Material) -> list[Machine]:
     if len(every) < 2:
         return [Machine("", _told([*_facts(about.get("machine") or {}), *common]))]
     found = [
-        Machine(f"machine {digest[:6]}: {count(trials[digest], 'trial')}", _told(_facts(one)))
+        Machine(f"Machine {digest[:6]}: {count(trials[digest], 'trial')}", _told(_facts(one)))
         for digest, one in every.items()
     ]
     merged = [str(one.get("id")) for one in about.get("merged") or () if isinstance(one, dict)]
-    return [*found, Machine("all together", _told([*common, ("Merged of", ", ".join(merged))]))]
+    return [*found, Machine("All together", _told([*common, ("Merged of", ", ".join(merged))]))]
 
 
 def _told(facts: Iterable[tuple[str, object]]) -> tuple[tuple[str, str], ...]:

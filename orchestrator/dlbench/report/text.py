@@ -44,7 +44,7 @@ def markdown(material: Material) -> str:
             lines.append(f"- and {more} other kinds")
         lines.append("")
     for machine in machines(material):
-        lines += [f"## {_md((machine.name or 'machine').capitalize())}", ""]
+        lines += [f"## {_md(machine.name or 'Machine')}", ""]
         lines += [*(f"- {name}: {_md(value)}" for name, value in machine.facts), ""]
     for command in asked(material):
         fence = "~~~~" if "```" in command else "```"

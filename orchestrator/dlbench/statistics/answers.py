@@ -16,7 +16,7 @@ _MOST = 6
 
 def answer(comparison: Comparison) -> str:
     """Groups that may not be compared with each other get an answer each."""
-    said = [_leader(comparison, island) for island in _islands(comparison)]
+    said = [_leader(comparison, island) for island in islands(comparison)]
     said += [
         f"{name} is not ranked: {listing([reason.value for reason in why])}."
         for name, why in comparison.set_apart.items()
@@ -34,7 +34,7 @@ def answer(comparison: Comparison) -> str:
     return " ".join(said) or "There are no groups."
 
 
-def _islands(comparison: Comparison) -> list[list[str]]:
+def islands(comparison: Comparison) -> list[list[str]]:
     """The ranked groups, parted by who may be compared with whom; each best first."""
     linked = {name: {name} for name in comparison.ranking}
     for verdict in comparison.tested:

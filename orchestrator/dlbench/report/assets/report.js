@@ -251,7 +251,7 @@
           type: log ? "log" : "value", logBase: 2,
           min: Math.min(several ? 1 : least, 1 - 0.03 * (most - 1), log ? 0.92 : 1), max: log ? most * 1.15 : undefined,
           name: "times the best", nameLocation: "middle", nameGap: 26,
-          axisLabel: { color: ink.soft, fontSize: 12, showMinLabel: false, showMaxLabel: !log, formatter: (v) => "×" + brief(v) },
+          axisLabel: { color: ink.soft, fontSize: 12, showMinLabel: false, showMaxLabel: !log, hideOverlap: true, formatter: (v) => "×" + brief(v) },
         }),
         series: [
           {
@@ -373,7 +373,7 @@
         ...base(),
         grid: { left: room, right: right + 40, top: 4, bottom: 40 },
         yAxis: axis,
-        xAxis: valueAxis({ min: 0.5, max: view.data.length + 0.5, interval: 1, axisLabel: { color: ink.soft, fontSize: 12, formatter: (v) => (Number.isInteger(v) ? String(v) : "") }, name: "mean rank", nameLocation: "middle", nameGap: 26 }),
+        xAxis: valueAxis({ min: 0, max: view.data.length + 1, interval: 1, axisLabel: { color: ink.soft, fontSize: 12, hideOverlap: true, showMinLabel: false, showMaxLabel: false }, name: "mean rank", nameLocation: "middle", nameGap: 26 }),
         series: [{
           type: "scatter", symbolSize: 13,
           data: rows.map((row, i) => ({ value: [row.mean_rank, i], itemStyle: { color: colour(row.framework) } })),
@@ -437,7 +437,7 @@
         ...base(),
         legend: { data: contenders, bottom: 0, itemWidth: 30, itemGap: 14, textStyle: { color: ink.ink, fontSize: 12.5 }, inactiveColor: ink.line },
         grid: { left: 52, right: 18, top: 14, bottom: legend + 44 },
-        xAxis: valueAxis({ name: time ? "training time, s" : "epoch", nameLocation: "middle", nameGap: 28, minInterval: time ? 0 : 1, splitLine: { show: false }, min: time ? 0 : "dataMin", max: "dataMax",
+        xAxis: valueAxis({ name: time ? "training time, s" : "epoch", nameLocation: "middle", nameGap: 28, minInterval: time ? 0 : 1, splitLine: { show: false }, min: time ? 0 : ({ min, max }) => (min === max ? min - 1 : min), max: ({ min, max }) => (time || min !== max ? max : max + 1),
           axisLabel: { color: ink.soft, fontSize: 12, formatter: brief, hideOverlap: true, showMaxLabel: !time } }),
         yAxis: valueAxis({ scale: true, axisLabel: { color: ink.soft, fontSize: 12, formatter: (v) => brief(v) + unit } }),
         series,
@@ -527,6 +527,7 @@
         axisLabel: { color: ink.soft, fontSize: 12, formatter: brief, hideOverlap: true, showMaxLabel: false, showMinLabel: false },
       });
     };
+    const taken = [];
     return {
       height: Math.min(440, Math.max(320, view.width * 0.55)),
       option: {
@@ -549,16 +550,42 @@
           type: "scatter", symbolSize: 12,
           data: rows.map((row) => ({ value: [row.memory_mb, row.train_s], name: row.contender,
             itemStyle: { color: colour(row.framework), borderColor: ink.back, borderWidth: 1.5 } })),
-          label: { show: rows.length <= 40, position: "top", formatter: ({ name }) => name, color: ink.ink, fontSize: 12.5, distance: 6 },
-          labelLayout: { hideOverlap: true },
           tooltip: { formatter: ({ dataIndex }) => {
             const row = rows[dataIndex];
             return tip(row.contender, [["peak memory", number(row.memory_mb) + " MB"], ["training time", number(row.train_s) + " s"], ["trials", row.n]]);
           } },
+        }, {
+          type: "custom", silent: true, z: 4, data: rows.map((row) => [row.memory_mb, row.train_s]),
+          renderItem: (params, api) => named(params, api, rows, taken),
         }],
       },
     };
   };
+
+  // A name beside its dot, wherever there is room; where there is none the tooltip has it.
+  function named(params, api, rows, taken) {
+    if (params.dataIndex === 0) {
+      taken.length = 0;
+      for (const row of rows) {
+        const [x, y] = api.coord([row.memory_mb, row.train_s]);
+        taken.push([x - 7, y - 7, x + 7, y + 7]);
+      }
+    }
+    const row = rows[params.dataIndex];
+    const [x, y] = api.coord([row.memory_mb, row.train_s]);
+    const long = row.contender.length * 7;
+    const { x: left, width } = params.coordSys;
+    for (const [dx, dy, textAlign] of [[0, -15, "center"], [0, 15, "center"], [11, 0, "left"], [-11, 0, "right"]]) {
+      const start = x + dx - (textAlign === "center" ? long / 2 : textAlign === "right" ? long : 0);
+      const box = [start, y + dy - 7, start + long, y + dy + 7];
+      const free = taken.every(([a, b, c, d]) => box[2] < a || box[0] > c || box[3] < b || box[1] > d);
+      if (free && box[0] >= left && box[2] <= left + width + 25) {
+        taken.push(box);
+        return words(x + dx, y + dy, row.contender, ink.ink, { align: textAlign });
+      }
+    }
+    return null;
+  }
 
   drawings.history = (view) => {
     const { unit } = view.data.settings;
