@@ -30,6 +30,7 @@ def check_regressions(
     for text in conditions:
         condition = parse_condition(text)
         metric = find_metric(condition.metric, new.trials().schema)
+        condition = condition.on(metric.kind)
         for name, group, before in _partners(new.trials(), baseline.trials(), metric):
             checks.append(
                 Check(condition, before.measurements, group.measurements, metric.kind, name)

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from dlbench.errors import UserError
 
 from .comparison import compare
-from .measurements import TIME, Kind, Measurements, Pairing
+from .measurements import SCORE, TIME, Kind, Measurements, Pairing
 from .sample_size import SampleSize, holm
 from .verdicts import Verdict
 from .words import count, listing, number, p_value
@@ -29,6 +29,8 @@ _FORM = re.compile(
     r"(?P<bound>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?P<percent>%)?\s*"
 )
 _BASELINE = "the baseline"
+_NO_DIFFERENCE = 0.5
+"""No accuracy is asked to change by as much: somebody thinks of a ratio."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,26 @@ class Condition:
     metric: str
     sign: str
     bound: float
+    percent: float | None = field(default=None, compare=False)
+    """The bound as it was written, where it was in percent."""
+
+    def on(self, kind: Kind) -> Condition:
+        """As it is meant for a metric of this kind: 5 % are a factor of 1.05 or five points."""
+        found = self
+        if self.percent is not None and kind.scale == "difference":
+            found = replace(self, bound=self.percent / 100)
+        if kind.scale == "ratio" and found.bound <= 0:
+            raise UserError(
+                f"{found} means nothing: {self.metric} is compared by its ratio, and no ratio is"
+                " below 0.",
+                f'Give a factor, such as "{self.metric} > 1.05".',
+            )
+        if kind is SCORE and abs(found.bound) >= _NO_DIFFERENCE:
+            raise UserError(
+                f"{found} means nothing: {self.metric} is compared by its difference.",
+                f'Give a difference, such as "{self.metric} < -0.01".',
+            )
+        return found
 
     def beyond(self, x: float) -> bool:
         match self.sign:
@@ -55,7 +77,7 @@ class Condition:
 
 
 def parse_condition(text: str) -> Condition:
-    """`step_ms > 1.05`, `step_ms > +5%` (the same), `accuracy < -0.01`."""
+    """`step_ms > 1.05`, `step_ms > +5%` (the same), `accuracy < -0.01`, `accuracy < -1%`."""
     form = _FORM.fullmatch(text)
     if form is None:
         raise UserError(
@@ -64,7 +86,7 @@ def parse_condition(text: str) -> Condition:
         )
     bound = float(form["bound"])
     if form["percent"]:
-        bound = 1 + bound / 100
+        return Condition(form["metric"], form["sign"], 1 + bound / 100, bound)
     return Condition(form["metric"], form["sign"], bound)
 
 

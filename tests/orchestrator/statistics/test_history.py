@@ -9,6 +9,7 @@ from dlbench.errors import UserError
 from dlbench.statistics import (
     LOSS,
     SCORE,
+    TIME,
     Check,
     Condition,
     Measurements,
@@ -131,6 +132,14 @@ def test_what_is_no_condition_is_said(text: str) -> None:
     with pytest.raises(UserError, match="is no condition") as caught:
         parse_condition(text)
     assert "step_ms > 1.05" in caught.value.remedy
+
+
+def test_percents_are_what_the_metric_makes_of_them() -> None:
+    assert parse_condition("step_ms > 5%").on(TIME).bound == 1.05
+    assert parse_condition("accuracy < -5%").on(SCORE).bound == -0.05
+    for text, kind in (("accuracy < 0.99", SCORE), ("step_ms > -0.05", TIME)):
+        with pytest.raises(UserError, match="means nothing"):
+            parse_condition(text).on(kind)
 
 
 def runs(level: float, seed: int, n: int = 8, spread: float = 0.01) -> Measurements:
