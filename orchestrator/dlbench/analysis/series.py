@@ -106,11 +106,12 @@ def _with_gpus(text: bytes, count: int) -> pl.DataFrame:
     if b'"gpus":[{' not in text:
         nothing = [pl.lit(None).alias(name) for name in names]
         return _parsed(text, count, _SAMPLE).with_columns(nothing)
-    if b"},{" in text or text.count(b"[") != text.count(b'"gpus":[{'):
-        return _with_several_gpus(text, count, names)
-    # Objects inside lists are slow to read; where it is the only list, of one GPU, it can go.
+    # Objects inside lists are slow to read. With one GPU a sample the lists' brackets can go; with
+    # several, or none in a list, what is left without them can't be read at all.
     flat = text.translate(None, b"[]")
-    frame = _parsed(flat, count, {**_SAMPLE, "gpus": pl.Struct(_GPU)})
+    frame = _at_once(flat, count, {**_SAMPLE, "gpus": pl.Struct(_GPU)})
+    if frame is None:
+        return _with_several_gpus(text, count, names)
     own = pl.col("gpus").struct
     values = (
         own.field("util_percent"),
@@ -122,18 +123,20 @@ def _with_gpus(text: bytes, count: int) -> pl.DataFrame:
 
 
 def _with_several_gpus(text: bytes, count: int, names: Sequence[str]) -> pl.DataFrame:
-    frame = _parsed(text, count, {**_SAMPLE, "gpus": pl.List(pl.Struct(_GPU))})
-    each = frame.with_row_index("row").select("row", "gpus").explode("gpus").unnest("gpus")
+    frame = _parsed(text, count, {**_SAMPLE, "gpus": pl.List(pl.Struct(_GPU))}).with_row_index(
+        "row"
+    )
+    each = frame.select("row", "gpus").explode("gpus").unnest("gpus")
     memory = pl.coalesce("process_memory_bytes", "memory_bytes")
     sums = (memory, pl.col("power_w"), pl.col("energy_j"))
-    together = each.group_by("row", maintain_order=True).agg(
+    together = each.group_by("row").agg(
         pl.col("util_percent").mean().alias(names[0]),
         *(
             pl.when(value.count() > 0).then(value.sum()).alias(name)
             for name, value in zip(names[1:], sums, strict=True)
         ),
     )
-    return pl.concat([frame, together.drop("row")], how="horizontal")
+    return frame.join(together, on="row", how="left", maintain_order="left")
 
 
 def _cores(header: bytes) -> float:
@@ -170,19 +173,26 @@ def _files(folders: Mapping[str, Path], name: str) -> Iterator[tuple[list[str], 
 
 def _parsed(text: bytes, count: int, wanted: Mapping[str, Any]) -> pl.DataFrame:
     """One row a line, always: null where a line is not what it ought to be."""
-    if count:
-        try:
-            frame = pl.read_ndjson(io.BytesIO(text), schema=dict(wanted))
-            if frame.height == count:
-                return frame
-        except pl.exceptions.PolarsError:
-            pass
+    frame = _at_once(text, count, wanted)
+    if frame is not None:
+        return frame
     rows = [_row(line) for line in text.split(b"\n")] if count else []
     columns = {
         name: pl.Series(name, [_fitting(row.get(name), kind) for row in rows], dtype=kind)
         for name, kind in wanted.items()
     }
     return pl.DataFrame(columns)
+
+
+def _at_once(text: bytes, count: int, wanted: Mapping[str, Any]) -> pl.DataFrame | None:
+    """One row a line; None where any line is not what it ought to be."""
+    if not count:
+        return None
+    try:
+        frame = pl.read_ndjson(io.BytesIO(text), schema=dict(wanted))
+    except pl.exceptions.PolarsError:
+        return None
+    return frame if frame.height == count else None
 
 
 def _row(line: bytes) -> dict[str, Any]:

@@ -83,6 +83,31 @@ def test_samples_are_every_sample(invented: Path) -> None:
             assert own["gpu_power_w"].null_count() == own.height
 
 
+_GPU = (
+    '{"gpu":"0","util_percent":50,"memory_bytes":7,"process_memory_bytes":5,"power_w":1.5,'
+    '"energy_j":2}'
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "power"),
+    [
+        ([f'{{"t":1,"gpus":[{_GPU}]}}', '{"t":2}'], [1.5, None]),
+        ([f'{{"t":1,"gpus":[{_GPU},{_GPU}]}}', '{"t":2,"gpus":[]}'], [3.0, None]),
+        ([f'{{"t":1,"x":[1,2],"gpus":[{_GPU}]}}', f'{{"t":2,"gpus":[{_GPU}]}}'], [1.5, 1.5]),
+        ([f'{{"t":1,"gpus":[{_GPU}]}}', f'{{"t":2,"gpus":[{_GPU}', '{"t":3}'], [1.5, None]),
+        ([f'{{"t":1,"gpus":[{_GPU}]}}', '{"t":2,"gpus":[3]}'], [1.5, None]),
+    ],
+)
+def test_odd_lists_of_gpus_spoil_no_other_sample(
+    tmp_path: Path, lines: list[str], power: list[float | None]
+) -> None:
+    folder = write(tmp_path / "c", [Cell("a@1", [1.0])])
+    (trial,) = (folder / "trials").iterdir()
+    (trial / "samples.jsonl").write_text("\n".join(['{"v":1,"cpus":2.0}', *lines, ""]))
+    assert dlbench.open(folder).samples()["gpu_power_w"].to_list() == power
+
+
 def test_several_gpus_are_added_up(tmp_path: Path) -> None:
     folder = write(tmp_path / "c", [Cell("a@1", [1.0])])
     trial = dlbench.open(folder).trials()["id"][0]
