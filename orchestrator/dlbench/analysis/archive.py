@@ -32,6 +32,7 @@ _MOST_BYTES = 64 << 30
 _MOST_RATIO = 200
 """A campaign's text shrinks to a tenth; what shrinks to less than this was made to fill a disk."""
 _TEXTS = ("job.json", "events.jsonl", "samples.jsonl", "log.txt", "trial.json")
+_RESULT = "/trial.json"
 _ARRAYS = ("predictions.npz", "weights.npz")
 _CHUNK = 1 << 20
 _LEVEL = 4
@@ -39,8 +40,10 @@ _LEVEL = 4
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
-def campaign_folder(path: Path) -> Path:
-    """The campaign's folder: the path itself, or what an archive holds, unpacked."""
+def campaign_folder(path: Path, *, only_results: bool = False) -> Path:
+    """The campaign's folder: the path itself, or what an archive holds, unpacked.
+
+    `only_results`: of each trial no more than how it ended. Making files is what takes long."""
     if not path.is_file():
         return path
     if not zipfile.is_zipfile(path):
@@ -48,7 +51,7 @@ def campaign_folder(path: Path) -> Path:
             f"{path} is neither a campaign's folder nor an archive of one.",
             f"Give the folder that `dlbench run` named, or a {SUFFIX} file.",
         )
-    return _unpacked_once(path.resolve(), path.stat().st_mtime_ns)
+    return _unpacked_once(path.resolve(), path.stat().st_mtime_ns, only_results)
 
 
 def write_archive(campaign: Path, path: Path) -> int:
@@ -115,23 +118,26 @@ def _pack(archive: zipfile.ZipFile, name: str, file: IO[bytes], scrubber: Scrubb
 
 
 @cache
-def _unpacked_once(path: Path, _changed: int) -> Path:
+def _unpacked_once(path: Path, _changed: int, only_results: bool) -> Path:
     """An archive is unpacked once a process, into a folder that goes with it."""
     folder = new_folder()
     try:
-        unpack(path, folder)
+        unpack(path, folder, only_results=only_results)
     except BaseException:
         remove(folder)
         raise
     return folder
 
 
-def unpack(path: Path, folder: Path) -> None:
+def unpack(path: Path, folder: Path, *, only_results: bool = False) -> None:
     """Unpack an archive into an empty folder, or refuse it whole."""
     try:
         with zipfile.ZipFile(path) as archive:
             sums = _sums(archive, path)
             for info in _checked(archive, path, sums):
+                name = info.filename
+                if only_results and name.startswith("trials/") and not name.endswith(_RESULT):
+                    continue
                 target = folder / info.filename
                 target.parent.mkdir(parents=True, exist_ok=True)
                 if _copied(archive, info, target) != sums[info.filename]:

@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
         from dlbench.analysis.archive import campaign_folder
         from dlbench.campaign import Campaign
 
-        campaign = Campaign.open(campaign_folder(folder))
+        campaign = Campaign.open(campaign_folder(folder, only_results=True))
         campaign.about()
         print_results(campaign, campaign.results(), place=folder, as_json=json)
 
