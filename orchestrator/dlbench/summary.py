@@ -72,7 +72,7 @@ def summaries(results: Results) -> Iterator[Summary]:
 def _rows(
     groups: Sequence[Group], ranking: Sequence[str], read: dict[str, Row]
 ) -> Iterator[tuple[str, ...]]:
-    """One row a contender, the quickest first; medians over its complete trials.
+    """One row a contender, the quickest first: medians over its complete trials, means of quality.
 
     What is not certified or not complete stands below the rest and has no rank."""
     place = {name: number for number, name in enumerate(ranking)}
@@ -150,13 +150,12 @@ def _median(rows: Sequence[Row], key: str) -> float | None:
 
 
 def _quality(rows: Sequence[Row]) -> str:
-    accuracy = _median(rows, "accuracy")
-    if accuracy is not None:
-        return f"{100 * accuracy:.2f} %"
-    for name in ("mae", "mse"):
-        error = _median(rows, name)
-        if error is not None:
-            return f"{name.upper()} {error:.4f}"
+    """A mean: qualities are compared by the difference of means."""
+    for name in ("accuracy", "mae", "mse"):
+        known = [row[name] for row in rows if row[name] is not None]
+        if known:
+            mean = statistics.fmean(known)
+            return f"{100 * mean:.2f} %" if name == "accuracy" else f"{name.upper()} {mean:.4f}"
     return "-"
 
 

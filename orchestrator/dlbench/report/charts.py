@@ -43,7 +43,7 @@ def lead(material: Material) -> Chart | None:
         rows.append(
             (group.place, group.contender, group.framework, found.estimate,
              around.low if around else None, around.high if around else None,
-             shown.median, shown.n)
+             shown.middle, shown.n)
         )  # fmt: skip
     if not rows:
         return None
@@ -65,20 +65,21 @@ def lead(material: Material) -> Chart | None:
 
 
 def bars(material: Material, metric: Metric) -> Chart | None:
-    """Medians with intervals, uncertified groups hollow."""
+    """Medians (or means) with intervals, uncertified groups hollow."""
     rows: list[Sequence[Cell]] = []
     for group in material.groups:
         shown = material.shown(group, metric)
         if shown is not None:
-            rows.append((group.place, group.contender, group.framework, shown.median, shown.low,
+            rows.append((group.place, group.contender, group.framework, shown.middle, shown.low,
                          shown.high, shown.n, group.proof))  # fmt: skip
     if not rows:
         return None
     table = Table.of_rows(
-        ("workload", "contender", "framework", "median", "low", "high", "n", "certified"), rows
+        ("workload", "contender", "framework", metric.middle, "low", "high", "n", "certified"), rows
     )
     word = "Less" if metric.kind.less_is_better else "More"
-    note = f"Median over complete trials with its 95 % bootstrap interval. {word} is better."
+    middle = metric.middle.capitalize()
+    note = f"{middle} over complete trials with its 95 % bootstrap interval. {word} is better."
     settings = {
         "unit": metric.unit,
         "less": metric.kind.less_is_better,
@@ -113,8 +114,8 @@ def memory_against_speed(material: Material) -> Chart | None:
         time, memory = (material.shown(group, m) for m in (TRAINING, PEAK_MEMORY))
         if time is None or memory is None or not group.certified:
             continue
-        rows.append((group.place, group.contender, group.framework, memory.median, memory.low,
-                     memory.high, time.median, time.low, time.high, time.n))  # fmt: skip
+        rows.append((group.place, group.contender, group.framework, memory.middle, memory.low,
+                     memory.high, time.middle, time.low, time.high, time.n))  # fmt: skip
     if not rows:
         return None
     columns = ("workload", "contender", "framework", "memory_mb", "memory_low", "memory_high",
@@ -174,7 +175,7 @@ def history(material: Material) -> tuple[Chart | None, list[str]]:
             shown = material.shown(group, TRAINING)
             if shown is not None:
                 rows.append((place, line, framework, group.release.partition("@")[2],
-                             shown.median, shown.low, shown.high, shown.n))  # fmt: skip
+                             shown.middle, shown.low, shown.high, shown.n))  # fmt: skip
     if not rows:
         return None, []
     columns = (

@@ -34,9 +34,10 @@ nothing is claimed: asking ten questions of each pair would make every answer we
 
 @dataclass(frozen=True)
 class Shown:
-    """A group's median with its interval, in the unit that is shown."""
+    """A group's middle with its interval, in the unit that is shown."""
 
-    median: float
+    middle: float
+    """The median; the mean of what is compared by the difference of means."""
     low: float | None
     high: float | None
     n: int
@@ -132,9 +133,11 @@ class Material:
         summary = comparison.summaries.get(group.contender) if comparison else None
         if summary is None or not summary.n or not group.complete:
             return None
-        around, factor = summary.median_interval, metric.factor
+        middle, around, factor = summary.median, summary.median_interval, metric.factor
+        if metric.kind.scale == "difference":
+            middle, around = summary.mean, summary.mean_interval
         low, high = (around.low * factor, around.high * factor) if around else (None, None)
-        return Shown(summary.median * factor, low, high, summary.n)
+        return Shown(middle * factor, low, high, summary.n)
 
     def against_best(self, group: Group, metric: Metric) -> AgainstBest | None:
         """None: the group is not ranked."""

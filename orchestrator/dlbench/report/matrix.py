@@ -51,7 +51,8 @@ def matrices(material: Material) -> tuple[Matrix, ...]:
         titles = tuple(metric.title for metric in material.metrics)
         note = (
             "Each cell: how many times the best, or how far from it in percentage points (pp);"
-            " below it the median and the 95 % interval of that ratio or difference."
+            " below it the median (of what differs in points, the mean) and the 95 % interval of"
+            " that ratio or difference."
             " More colour is worse."
         )
         return (Matrix(only, note, titles, _rows(material, groups, columns)),)
@@ -87,8 +88,8 @@ def _note(metric: Metric) -> str:
     what = "as a multiple of the best" if ratio else "as a difference from the best"
     span = "ratio" if ratio else "difference"
     return (
-        f"{metric.title} {what} of the column; below it the median and the 95 % interval of the"
-        f" {span}. More colour is worse."
+        f"{metric.title} {what} of the column; below it the {metric.middle} and the 95 % interval"
+        f" of the {span}. More colour is worse."
     )
 
 
@@ -102,7 +103,7 @@ def _cell(material: Material, group: Group | None, metric: Metric) -> Cell:
     shown = material.shown(group, metric)
     if shown is None:
         return Cell("–", state="empty", hint=f"no {metric.title.lower()}")
-    value = f"{written(shown.median)} {metric.unit}".strip()
+    value = f"{written(shown.middle)} {metric.unit}".strip()
     lost = len(group.results) - len(group.complete)
     counted = f"n = {shown.n}" + (f", {lost} failed" if lost else "")
     if not group.certified:

@@ -20,6 +20,11 @@ class Metric:
     or_larger: str = ""
     """Another resource that counts where it is larger."""
 
+    @property
+    def middle(self) -> str:
+        """What stands for many values: where differences are of means, so are the values."""
+        return "mean" if self.kind.scale == "difference" else "median"
+
     def of(self, result: TrialResult) -> float | None:
         found = result.resources if self.resource else result.metrics
         value = _number(found.get(self.key))

@@ -64,8 +64,8 @@ def latex(material: Material) -> str:
         columns, rows = _table(material, workload.workload)
         lines += [
             "\\begin{table}", "\\centering",
-            f"\\caption{{{_tex(workload.workload)}: medians over complete trials"
-            " with 95\\,\\% bootstrap intervals}",
+            f"\\caption{{{_tex(workload.workload)}: medians (of qualities, means) over complete"
+            " trials with 95\\,\\% bootstrap intervals}",
             f"\\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}", "\\toprule",
             " & ".join(map(_tex, columns)) + " \\\\", "\\midrule",
             *(" & ".join(map(_tex, row)) + " \\\\" for row in rows),
@@ -88,7 +88,7 @@ def _ranked(material: Material, groups: Sequence[Group]) -> list[Group]:
 
     def place(group: Group) -> tuple[bool, bool, float]:
         shown = material.shown(group, TRAINING)
-        return not group.certified, shown is None, shown.median if shown else 0.0
+        return not group.certified, shown is None, shown.middle if shown else 0.0
 
     return sorted(groups, key=place)
 
@@ -107,7 +107,7 @@ def _value(material: Material, group: Group, metric: Metric) -> str:
     if shown is None:
         return "–"
     span = "" if shown.low is None else f" [{written(shown.low)}, {written(shown.high)}]"
-    return f"{written(shown.median)}{span}"
+    return f"{written(shown.middle)}{span}"
 
 
 def _outcomes(group: Group) -> Iterator[str]:

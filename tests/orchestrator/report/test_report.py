@@ -61,7 +61,7 @@ def test_each_place_has_one_best_and_the_others_are_multiples_of_it(
         best = [name for name, cell in cells.items() if cell.under == "best"]
         assert len(best) == 1
         medians = {
-            group.contender: shown.median
+            group.contender: shown.middle
             for group in material.at(place)
             if (shown := material.shown(group, TRAINING)) is not None and group.certified
         }

@@ -297,7 +297,7 @@
   drawings.bars = (view) => {
     const { unit, less, dots } = view.data.settings;
     const sign = less ? 1 : -1;
-    const all = visible(view.data).sort((a, b) =>
+    const all = visible(view.data).map((row) => ({ ...row, median: row.median ?? row.mean })).sort((a, b) =>
       (a.certified !== "yes") - (b.certified !== "yes") || sign * (a.median - b.median));
     const rows = cut(view, all, MOST_BARS);
     if (!rows.length) return null;
@@ -307,7 +307,7 @@
     const span = Math.max(top - bottom, Math.abs(top) * 0.005) || 1;
     const tooltip = { formatter: ({ dataIndex }) => {
       const row = rows[dataIndex];
-      return tip(row.contender, [["median", label(row)], ...between(row, "low", "high"), ["trials", row.n], ["certified", row.certified]]);
+      return tip(row.contender, [[row.mean === undefined ? "median" : "mean", label(row)], ...between(row, "low", "high"), ["trials", row.n], ["certified", row.certified]]);
     } };
     const label = (row) => (unit === "×" ? "×" + number(row.median) : (unit === "%" ? row.median.toFixed(2) : number(row.median)) + (unit ? " " + unit : ""))
       + (row.certified !== "yes" ? ", " + (row.certified === "no" ? "not certified" : "proof not made") : "");
