@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -53,31 +55,36 @@ def register(app: typer.Typer) -> None:
         chosen = [find(name) for name in workload] if workload else list(workloads().values())
         workshop = open_workshop(engine)
         done = []
-        for release, variant in contenders:
-            try:
-                workshop.check(release, device)
-                environment = workshop.environment(release, device)
-            except UserError as error:
-                if len(contenders) == 1:
-                    raise
-                done += [
-                    {
-                        "release": release.name, "variant": variant, "workload": item.name,
-                        "passed": False, "checks": [], "reason": str(error),
-                    }
-                    for item in chosen
-                ]  # fmt: skip
-                typer.echo(f"{release.name}: {error}", err=True)
-                continue
-            for item in chosen:
-                certificate = certify(
-                    workshop, environment, release, item,
-                    device=device, variant=variant, setting=setting, again=again,
-                )  # fmt: skip
-                done.append(certificate.to_json())
-                if not json:
+        with _progress(len(contenders) * len(chosen)) as progress:
+            for release, variant in contenders:
+                progress(f"environment of {release.name}", 0)
+                try:
+                    workshop.check(release, device)
+                    environment = workshop.environment(release, device)
+                except UserError as error:
+                    if len(contenders) == 1:
+                        raise
+                    done += [
+                        {
+                            "release": release.name, "variant": variant, "workload": item.name,
+                            "passed": False, "checks": [], "reason": str(error),
+                        }
+                        for item in chosen
+                    ]  # fmt: skip
+                    typer.echo(f"{release.name}: {error}", err=True)
+                    progress("", len(chosen))
+                    continue
+                for item in chosen:
                     label = f"{release.name}:{variant}  {item.name}"
-                    typer.echo(f"{label}: {_said(certificate)}")
+                    progress(label, 0)
+                    certificate = certify(
+                        workshop, environment, release, item,
+                        device=device, variant=variant, setting=setting, again=again,
+                    )  # fmt: skip
+                    done.append(certificate.to_json())
+                    if not json:
+                        typer.echo(f"{label}: {_said(certificate)}")
+                    progress(label, 1)
         if json:
             print_json(done)
         # native proves nothing: what differs there is the answer, not a failure
@@ -85,6 +92,33 @@ def register(app: typer.Typer) -> None:
             entry["passed"] or (setting == "native" and entry["checks"]) for entry in done
         )
         raise typer.Exit(0 if answered else 1)
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[str, int], None]]:
+    """What is under way, how much is done and how long the rest will take: on a terminal."""
+    import sys
+
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(
+        *columns,
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+        redirect_stdout=sys.stdout.isatty(),  # what goes to a file stays out of this
+    ) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda text, ended: bar.update(task, description=text, advance=ended)
 
 
 def _said(certificate: Certificate) -> str:
