@@ -1,4 +1,4 @@
-"""Certificates: kept, made again, refused; and those of the real releases, for real."""
+"""Certificates: kept, made again, refused."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.weights import digest, initial_weights
 from dlbench import jobs, paths
 from dlbench.certificates import Certificate, certify
 from dlbench.environments import releases
 from dlbench.prepare import open_workshop
-from dlbench.workloads import find, workloads
+from dlbench.workloads import find
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -189,50 +188,3 @@ def test_a_setting_that_is_none(faulty: Faulty) -> None:
     done = faulty.command("--setting", "nativ")
     assert done.returncode != 0
     assert "native" in done.stderr
-
-
-# ---- the real ones -----------------------------------------------------------------------------
-
-NAMED = (
-    # what the study of 2021 compared
-    "tensorflow@1.11.0", "keras@2.2.4", "pytorch@1.0.0", "mxnet@1.3.0", "theano@1.0.2",
-    "chainer@4.5.0",
-    # the newest of each line
-    "tensorflow@2.21.0", "keras@3.15.1-tensorflow", "keras@3.15.1-jax", "keras@3.15.1-torch",
-    "pytorch@2.13.0", "jax@0.12.0.1", "mxnet@1.9.1", "theano@1.0.5", "chainer@7.8.1",
-    "numpy@2.4.6",
-)  # fmt: skip
-PRESENT = {release.name for release in releases.load_releases()}
-
-
-def test_every_named_release_is_there() -> None:
-    assert set(NAMED) <= PRESENT
-    for framework in {name.split("@")[0] for name in NAMED}:
-        assert releases.find(framework).name in NAMED  # the newest is among them
-
-
-IN_TIME = (
-    "tensorflow@1.11.0", "keras@2.2.4", "pytorch@1.0.0", "pytorch@2.13.0", "jax@0.12.0.1",
-    "mxnet@1.9.1", "numpy@2.4.6",
-)  # fmt: skip
-"""Certified at every run of the tests; `dlbench verify` certifies the others, which take longer."""
-
-
-@pytest.mark.parametrize("name", IN_TIME)
-def test_release_is_certified_on_every_workload(name: str) -> None:
-    _certified(name, "process", list(workloads()))
-
-
-@pytest.mark.docker
-def test_release_is_certified_in_docker(docker_client: object) -> None:
-    _certified("numpy@2.4.6", "docker", ["digits-cnn", "proof-encoder-decoder"])
-
-
-def _certified(name: str, engine: str, chosen: list[str]) -> None:
-    workshop, release = open_workshop(engine), releases.find(name)
-    environment = workshop.environment(release, "cpu")
-    made = [certify(workshop, environment, release, find(workload)) for workload in chosen]
-    assert {each.workload: each.first_fault for each in made if not each.passed} == {}
-    for each in made:
-        hashes = [check.detail for check in each.checks if check.name == "initial-weights"]
-        assert hashes == [digest(initial_weights(find(each.workload).proof_graph, 1))]

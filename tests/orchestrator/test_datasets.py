@@ -25,7 +25,7 @@ def test_digits_come_with_dlbench() -> None:
     prepared = store.prepare(find("digits"))
     images = np.load(prepared.folder / "train-image.npy")
     labels = np.load(prepared.folder / "train-label.npy")
-    assert images.shape == (1437, 8, 8, 1)
+    assert images.shape == (1438, 8, 8, 1)
     assert (images.dtype, images.max()) == (np.uint8, 16)
     assert np.bincount(labels).min() > 100
     assert store.prepare(find("digits")).digest == prepared.digest
