@@ -126,7 +126,10 @@ def _lstm(node, x, values, layer):
     if node["lengths"]:
         steps = _shape(x)[1]
         told["mask"] = layers.Lambda(
-            lambda lengths: ops.less(ops.arange(steps, dtype="int32"), lengths),
+            # Theano stretches a new axis, but not one that happens to be of size one
+            lambda lengths: ops.less(
+                ops.arange(steps, dtype="int32"), ops.expand_dims(lengths[:, 0], -1)
+            ),
             output_shape=(steps,),
             name=name + "_mask",
         )(values[node["lengths"]])
