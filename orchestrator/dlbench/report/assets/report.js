@@ -249,9 +249,9 @@
         yAxis: axis,
         xAxis: valueAxis({
           type: log ? "log" : "value", logBase: 2,
-          min: Math.min(several ? 1 : least, 1 - 0.03 * (most - 1), log ? 0.92 : 1), max: log ? most * 1.15 : undefined,
+          min: Math.min(several ? 1 : least, 1 - 0.03 * (most - 1), log ? 0.92 : 1), max: log ? most * 1.15 : several ? undefined : most,
           name: "times the best", nameLocation: "middle", nameGap: 26,
-          axisLabel: { color: ink.soft, fontSize: 12, showMinLabel: false, showMaxLabel: !log, hideOverlap: true, formatter: (v) => "×" + brief(v) },
+          axisLabel: { color: ink.soft, fontSize: 12, showMinLabel: false, showMaxLabel: several && !log, hideOverlap: true, formatter: (v) => "×" + brief(v) },
         }),
         series: [
           {
