@@ -34,6 +34,13 @@ def test_everything_is_drawn_without_an_error_or_a_request(
              .map((figure) => figure.dataset.chart)"""
     )
     assert missing == []
+    cut = chromium.run(
+        """return [...document.querySelectorAll('figure.chart:not([hidden]) .drawing svg')].flatMap(
+             (svg) => [...svg.querySelectorAll('text')].filter((text) =>
+               text.getBoundingClientRect().right > svg.getBoundingClientRect().right + 1
+             ).map((text) => text.textContent))"""
+    )
+    assert cut == []
     assert chromium.console() == []
     assert _elsewhere(chromium) == []
     assert chromium.run("return document.documentElement.scrollWidth <= innerWidth")
