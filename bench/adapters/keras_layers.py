@@ -3,6 +3,8 @@
 Canonical weights go in as they are, but for Theano, which turns the filters around.
 """
 
+import abc
+
 import keras
 import numpy as np
 from keras import layers
@@ -276,13 +278,13 @@ class FunctionalModel(Model):
             spec["output"]: np.asarray(value) for spec, value in zip(self._recipe["losses"], found)
         }
 
+    @abc.abstractmethod
     def _read(self, variables):
         """Their values, all at once."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def _write(self, pairs):
         """Put values into variables, all at once."""
-        raise NotImplementedError
 
     def weights(self):
         return _named(self._variables, self._read([each[2] for each in self._variables]))
