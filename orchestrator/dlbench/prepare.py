@@ -107,10 +107,12 @@ def open_workshop(name: str) -> Workshop:
         return Workshop(_process(), None)
     try:
         client = connect.connect()
-    except UserError as error:
+    except UserError:
         if name == "docker":
             raise
-        note = f"No Docker daemon answers ({error.problem}), so the process engine is used."
+        note = (
+            "No Docker daemon answers, so the process engine is used (`dlbench doctor` says more)."
+        )
         return Workshop(_process(), None, note)
     from dlbench.engines.docker import DockerEngine
 

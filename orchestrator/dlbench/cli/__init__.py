@@ -60,6 +60,9 @@ def _root(version: bool = typer.Option(False, "--version", help="Show the versio
         raise typer.Exit
 
 
+_INTERRUPTED = 130
+
+
 def _leave(number: int, _frame: object) -> None:
     raise SystemExit(128 + number)
 
@@ -70,8 +73,10 @@ def main() -> int:
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _leave)
     try:
-        code = app(prog_name="dlbench", standalone_mode=False)
-        return int(code or 0)
+        code = int(app(prog_name="dlbench", standalone_mode=False) or 0)
+        if code == _INTERRUPTED:  # typer makes an exit code of Ctrl-C and says nothing
+            print("dlbench: interrupted; what was finished is kept", file=sys.stderr)
+        return code
     except UserError as error:
         print(f"dlbench: {error.problem}", file=sys.stderr)
         if error.remedy:
@@ -81,7 +86,7 @@ def main() -> int:
         return leaving.exit_code
     except (KeyboardInterrupt, typer.Abort):
         print("dlbench: interrupted", file=sys.stderr)
-        return 130
+        return _INTERRUPTED
     except BrokenPipeError:
         return 1
     except OSError as error:

@@ -93,7 +93,8 @@ def _download(
     progress: Progress,
 ) -> None:
     total = sum(file.size or 0 for _, file in wanted)
-    progress(Step("download", f"{len(wanted)} files", 0, total))
+    count = "1 file" if len(wanted) == 1 else f"{len(wanted)} files"
+    progress(Step("download", count, 0, total))
 
     def arrived(step: Step) -> None:
         before = sum(file.size or 0 for _, file in wanted if location(file).is_file())
@@ -109,7 +110,7 @@ def _download(
             _ask([pair], target, folder, None, arrived)
         except downloads.NotFound:
             _ask([pair], target, folder, release.index[pair[0].name], arrived)
-    progress(Step("download", f"{len(wanted)} files", total, total))
+    progress(Step("download", count, total, total))
 
 
 def _batches(pairs: Sequence[tuple[Entry, File]]) -> Iterator[Sequence[tuple[Entry, File]]]:
