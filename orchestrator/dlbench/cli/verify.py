@@ -12,6 +12,7 @@ from dlbench.cli.console import Json
 
 if TYPE_CHECKING:
     from dlbench.certificates import Certificate
+    from dlbench.environments.progress import Step
 
 
 def register(app: typer.Typer) -> None:
@@ -57,10 +58,13 @@ def register(app: typer.Typer) -> None:
         done = []
         with _progress(len(contenders) * len(chosen)) as progress:
             for release, variant in contenders:
-                progress(f"environment of {release.name}", 0)
+
+                def preparing(step: Step, name: str = release.name) -> None:
+                    progress(f"{name}: {step.stage} {step.detail}", 0)
+
                 try:
                     workshop.check(release, device)
-                    environment = workshop.environment(release, device)
+                    environment = workshop.environment(release, device, preparing)
                 except UserError as error:
                     if len(contenders) == 1:
                         raise
