@@ -112,8 +112,10 @@ def _agreed(resolved: dict[str, list[str]]) -> list[str]:
 def _places() -> list[str]:
     """pip's indexes and find-links folders, for uv, which does not read pip's settings."""
     told = subprocess.run(
-        [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True
     )
+    if told.returncode:
+        raise UserError(f"pip can't read its settings: {told.stderr.strip()}", "Mend them.")
     options: list[str] = []
     for line in told.stdout.splitlines():
         key, _, value = line.partition("=")
