@@ -34,7 +34,9 @@ def ratio(name: str, blocks: int, steps: int) -> dict[str, float | str]:
         frameworks=(name,), workloads=("mnist-cnn",), data="synthetic", repeats=1, threads="1"
     )
     (trial,) = plan.draft(choices, "process").trials
-    release, _ = plan.find_contender(name)
+    release, variant = plan.find_contender(name)
+    if variant != release.variants[0]:
+        raise SystemExit(f"{name}: the handwritten loops are of each release's first variant.")
     data = store.prepare(datasets.find("mnist"), "synthetic")
     python = venvs.prepare(release, "cpu").python
     with tempfile.TemporaryDirectory() as folder:

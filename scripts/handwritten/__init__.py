@@ -2,5 +2,5 @@
 
 A module has the name of the adapter it is held against and one function,
 `make(images, labels)`: images float32 NHWC in 0..1, labels int32, cut into batches beforehand;
-it returns `step(k)`, which trains on batch k and returns when that is done.
+it returns `run(ks, done)`, which trains on these batches in turn and calls `done()` after each.
 """

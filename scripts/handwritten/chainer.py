@@ -28,10 +28,12 @@ def make(images, labels):
     optimizer.setup(net)
     xs = [batch.transpose(0, 3, 1, 2).copy() for batch in images]
 
-    def step(k):
-        loss = F.softmax_cross_entropy(net(xs[k]), labels[k])
-        net.cleargrads()
-        loss.backward()
-        optimizer.update()
+    def run(ks, done):
+        for k in ks:
+            loss = F.softmax_cross_entropy(net(xs[k]), labels[k])
+            net.cleargrads()
+            loss.backward()
+            optimizer.update()
+            done()
 
-    return step
+    return run

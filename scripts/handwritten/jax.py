@@ -38,7 +38,9 @@ def make(images, labels):
     xs = [jnp.asarray(batch) for batch in images]
     ys = [jnp.asarray(batch) for batch in labels]
 
-    def step(k):
-        jax.block_until_ready(train(net, optimizer, xs[k], ys[k]))
+    def run(ks, done):
+        for k in ks:
+            jax.block_until_ready(train(net, optimizer, xs[k], ys[k]))
+            done()
 
-    return step
+    return run

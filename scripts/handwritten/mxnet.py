@@ -24,12 +24,14 @@ def make(images, labels):
     xs = [mx.nd.array(batch.transpose(0, 3, 1, 2)) for batch in images]
     ys = [mx.nd.array(batch) for batch in labels]
 
-    def step(k):
-        with autograd.record():
-            loss = loss_of(net(xs[k]), ys[k])
-        loss.backward()
-        trainer.step(len(ys[k]))
-        loss.wait_to_read()
-        mx.nd.waitall()
+    def run(ks, done):
+        for k in ks:
+            with autograd.record():
+                loss = loss_of(net(xs[k]), ys[k])
+            loss.backward()
+            trainer.step(len(ys[k]))
+            loss.wait_to_read()
+            mx.nd.waitall()
+            done()
 
-    return step
+    return run

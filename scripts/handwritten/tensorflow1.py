@@ -20,7 +20,9 @@ def make(images, labels):
         session = tf.Session(config=config)
         session.run(tf.global_variables_initializer())
 
-    def step(k):
-        session.run([train, loss], {x: images[k], y: labels[k]})
+    def run(ks, done):
+        for k in ks:
+            session.run([train, loss], {x: images[k], y: labels[k]})
+            done()
 
-    return step
+    return run

@@ -33,7 +33,9 @@ def make(images, labels):
         optimizer.apply_gradients(zip(gradients, net.trainable_variables))
         return loss
 
-    def step(k):
-        train(xs[k], ys[k]).numpy()
+    def run(ks, done):
+        for k in ks:
+            train(xs[k], ys[k]).numpy()
+            done()
 
-    return step
+    return run

@@ -43,7 +43,9 @@ def make(images, labels):
     train = theano.function([x, y], loss, updates=updates)
     xs = [batch.transpose(0, 3, 1, 2).copy() for batch in images]
 
-    def step(k):
-        train(xs[k], labels[k])
+    def run(ks, done):
+        for k in ks:
+            train(xs[k], labels[k])
+            done()
 
-    return step
+    return run

@@ -30,10 +30,12 @@ def make(images, labels):
     optimizer = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.5)
     net.train()
 
-    def step(k):
-        optimizer.zero_grad()
-        loss = F.cross_entropy(net(xs[k]), ys[k])
-        loss.backward()
-        optimizer.step()
+    def run(ks, done):
+        for k in ks:
+            optimizer.zero_grad()
+            loss = F.cross_entropy(net(xs[k]), ys[k])
+            loss.backward()
+            optimizer.step()
+            done()
 
-    return step
+    return run
