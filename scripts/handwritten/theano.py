@@ -10,7 +10,7 @@ from theano.tensor.signal.pool import pool_2d
 
 def make(images, labels):
     random = np.random.RandomState(0)
-    streams = MRG_RandomStreams(0)
+    streams = MRG_RandomStreams(1)
 
     def weight(*shape):
         bound = np.sqrt(6.0 / (np.prod(shape[1:]) + shape[0]))

@@ -26,6 +26,7 @@ FRAMEWORKS = {
     "theano": {"theano", "lasagne"},
     "chainer": {"chainer", "cupy"},
     "jax": {"jax", "flax", "optax", "orbax"},
+    "paddle": {"paddle"},
 }
 
 

@@ -1,0 +1,39 @@
+"""mnist-cnn in plain PaddlePaddle."""
+
+import paddle
+from paddle import nn
+from paddle.nn import functional as F
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.conv1 = nn.Conv2D(1, 32, 3)
+        self.conv2 = nn.Conv2D(32, 64, 3)
+        self.drop1 = nn.Dropout(0.25)
+        self.dense1 = nn.Linear(9216, 128)
+        self.drop2 = nn.Dropout(0.5)
+        self.dense2 = nn.Linear(128, 10)
+
+    def forward(self, x):
+        x = F.relu(self.conv1(x))
+        x = F.max_pool2d(F.relu(self.conv2(x)), 2)
+        x = self.drop1(x).flatten(1)
+        x = self.drop2(F.relu(self.dense1(x)))
+        return self.dense2(x)
+
+
+def make(images, labels):
+    xs = [paddle.to_tensor(batch.transpose(0, 3, 1, 2).copy()) for batch in images]
+    ys = [paddle.to_tensor(batch) for batch in labels]
+    net = Net()
+    optimizer = paddle.optimizer.Momentum(0.01, 0.5, parameters=net.parameters())
+    net.train()
+
+    def step(k):
+        loss = F.cross_entropy(net(xs[k]), ys[k])
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+
+    return step
