@@ -73,6 +73,25 @@ class Model(abc.ABC):
         """Save the model its own way; weights and optimiser state apart, where it can."""
 
 
+def shapes_of(graph):
+    """{name: shape} of everything that a node can read: inputs, nodes, the LSTMs' final states."""
+    shapes = {spec["name"]: spec["shape"] for spec in graph["inputs"]}
+    for node in graph["nodes"]:
+        shapes[node["name"]] = node["shape"]
+        if node["op"] == "lstm":
+            shapes[node["name"] + ":h"] = shapes[node["name"] + ":c"] = [node["units"]]
+    return shapes
+
+
+def cells_read(graph):
+    """The LSTMs whose final cell somebody reads: many fused kernels have it at the padded end."""
+    return {name[:-2] for node in graph["nodes"] for name in _read(node) if name.endswith(":c")}
+
+
+def _read(node):
+    return list(node["inputs"]) + list(node.get("initial") or [])
+
+
 def spent_after(graph):
     """{node: names of the values that nobody reads after it}.
 
@@ -82,9 +101,8 @@ def spent_after(graph):
     last = {}
     for node in graph["nodes"]:
         name = node["name"]
-        read = list(node["inputs"]) + list(node.get("initial") or [])
         made = [name, name + ":h", name + ":c"] if node["op"] == "lstm" else [name]
-        last.update(dict.fromkeys(read + made, name))
+        last.update(dict.fromkeys(_read(node) + made, name))
     kept = set(graph["outputs"]) | {spec["name"] for spec in graph["inputs"]}
     spent = {node["name"]: [] for node in graph["nodes"]}
     for name, node in last.items():

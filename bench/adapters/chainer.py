@@ -9,7 +9,7 @@ from chainer import functions as F
 from chainer import links as L
 from chainer.backends import cuda, intel64
 
-from bench.adapters.base import Model, spent_after
+from bench.adapters.base import Model, shapes_of, spent_after
 from bench.adapters.chainer_optimizers import AdaDelta, NesterovAG, optimizer_of
 from bench.adapters.channels_first import Layout, symmetric, value_in
 from bench.adapters.native_libraries import openblas_threads
@@ -83,10 +83,9 @@ class Net(chainer.Chain):
         self._graph, self._layout, self._native = graph, layout, native
         self._spent = spent_after(graph)
         self.links_by_node = {}
-        shapes = {spec["name"]: spec["shape"] for spec in graph["inputs"]}
+        shapes = shapes_of(graph)
         with self.init_scope():
             for node in graph["nodes"]:
-                shapes[node["name"]] = node["shape"]
                 source = shapes[node["inputs"][0]]
                 link = _link(node, source[-1] if source else 0, native)
                 if link is not None:

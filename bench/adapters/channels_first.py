@@ -7,6 +7,8 @@ go in or out. Where a flattened image goes anywhere else, it is brought to canon
 
 import numpy as np
 
+from bench.adapters.base import shapes_of
+
 _ELEMENTWISE = ("relu", "tanh", "sigmoid", "dropout")
 
 
@@ -15,8 +17,7 @@ class Layout:
 
     def __init__(self, graph):
         self._nodes = {node["name"]: node for node in graph["nodes"]}
-        shapes = {spec["name"]: spec["shape"] for spec in graph["inputs"]}
-        shapes.update((node["name"], node["shape"]) for node in graph["nodes"])
+        shapes = shapes_of(graph)
         consumers = {}
         for node in graph["nodes"]:
             for source in node["inputs"]:
@@ -77,10 +78,12 @@ class Layout:
     def parameter_out(self, node, name, value):
         """The canonical form of a parameter, or of its gradient, of such a framework: a copy."""
         if node["op"] == "conv2d" and name == "kernel":
-            return kernel_out(value)
-        if node["op"] == "dense" and name == "kernel":
-            return np.array(self.dense_out(node["name"], value.T), order="C")
-        return np.array(value.T if name in ("input_kernel", "recurrent_kernel") else value)
+            value = kernel_out(value)
+        elif node["op"] == "dense" and name == "kernel":
+            value = self.dense_out(node["name"], value.T)
+        elif name in ("input_kernel", "recurrent_kernel"):
+            value = value.T
+        return np.array(value, order="C")  # else it could change with the model
 
     def value_out(self, name, value):
         """The canonical form of a node's value: NCHW to NHWC, C,H,W vectors to H,W,C."""

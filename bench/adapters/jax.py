@@ -12,7 +12,7 @@ import numpy as np
 import optax
 from flax import nnx
 
-from bench.adapters.base import Model
+from bench.adapters.base import Model, shapes_of
 from bench.formats import Unsupported
 from bench.weights import is_decayed
 
@@ -92,9 +92,8 @@ class Net(nnx.Module):
     def __init__(self, graph, native, rngs):
         self._native = native
         self.layers = nnx.Dict()
-        shapes = {spec["name"]: spec["shape"] for spec in graph["inputs"]}
+        shapes = shapes_of(graph)
         for node in graph["nodes"]:
-            shapes[node["name"]] = node["shape"]
             source = shapes[node["inputs"][0]]
             layer = _layer(node, source[-1] if source else 0, native, rngs)
             if layer is not None:

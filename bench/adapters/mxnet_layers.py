@@ -6,7 +6,7 @@
 import mxnet as mx
 from mxnet.gluon import nn, rnn
 
-from bench.adapters.base import spent_after
+from bench.adapters.base import cells_read, shapes_of, spent_after
 from bench.adapters.channels_first import symmetric
 from bench.formats import Unsupported
 
@@ -66,18 +66,17 @@ class Net(nn.HybridBlock):
         super(Net, self).__init__()
         self._graph, self._layout, self._native = graph, layout, native
         self._spent = spent_after(graph)
-        self._shapes = {spec["name"]: spec["shape"] for spec in graph["inputs"]}
-        self._shapes.update((node["name"], node["shape"]) for node in graph["nodes"])
+        self._shapes = shapes_of(graph)
         used = {name for node in graph["nodes"] for name in node["inputs"]}
         used |= {node["lengths"] for node in graph["nodes"] if node.get("lengths")}
-        states = {name for node in graph["nodes"] for name in node.get("initial") or []}
-        self._passes_cell = {name[:-2] for name in states if name.endswith(":c")}
-        self.inputs = [s["name"] for s in graph["inputs"] if s["name"] in used | states]
+        used |= {name for node in graph["nodes"] for name in node.get("initial") or []}
+        cells = cells_read(graph)
+        self.inputs = [s["name"] for s in graph["inputs"] if s["name"] in used]
         self.layers = {}
         for node in graph["nodes"]:
             source = self._shapes[node["inputs"][0]]
             # the fused LSTM gives the cell's state after the last step only, not at a true length
-            stepwise = node.get("lengths") and node["name"] in self._passes_cell
+            stepwise = node.get("lengths") and node["name"] in cells
             layer = _layer(
                 node,
                 source[-1] if source else 0,
@@ -106,8 +105,6 @@ class Net(nn.HybridBlock):
         x, shape = values[node["inputs"][0]], self._shapes[node["inputs"][0]]
         if op == "conv2d":
             y = self.layers[name](x if symmetric(node["padding"]) else _padded(F, node, x))
-        elif op == "dense" and len(shape) == 3:
-            y = F.transpose(self.layers[name](F.transpose(x, (0, 2, 3, 1))), (0, 3, 1, 2))
         elif op in ("dense", "embedding", "batchnorm", "dropout"):
             y = self.layers[name](x) if name in self.layers else x
         elif op in ("maxpool", "avgpool"):

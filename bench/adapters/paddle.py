@@ -11,7 +11,7 @@ import paddle
 from paddle import nn
 from paddle.nn import functional as F
 
-from bench.adapters.base import Model, spent_after
+from bench.adapters.base import Model, shapes_of, spent_after
 from bench.adapters.channels_first import Layout, kernel_in, kernel_out, value_in
 from bench.adapters.native_libraries import mapped
 from bench.formats import Unsupported
@@ -107,9 +107,8 @@ class Net(nn.Layer):
         self._graph, self._layout = graph, layout
         self._spent = spent_after(graph)
         self.layers = nn.LayerDict()
-        shapes = {spec["name"]: spec["shape"] for spec in graph["inputs"]}
+        shapes = shapes_of(graph)
         for node in graph["nodes"]:
-            shapes[node["name"]] = node["shape"]
             source = shapes[node["inputs"][0]]
             layer = _layer(node, source[-1] if source else 0, native)
             if layer is not None:
@@ -128,11 +127,8 @@ class Net(nn.Layer):
     def _run(self, node, values):
         op, name = node["op"], node["name"]
         x = values[node["inputs"][0]]
-        if op in ("conv2d", "embedding", "batchnorm", "dropout"):
+        if op in ("conv2d", "dense", "embedding", "batchnorm", "dropout"):
             y = self.layers[name](x)
-        elif op == "dense":
-            y = self.layers[name](x if x.ndim < 4 else x.transpose([0, 2, 3, 1]))
-            y = y if x.ndim < 4 else y.transpose([0, 3, 1, 2])
         elif op == "maxpool":
             y = F.max_pool2d(x, node["size"], node["stride"], _padding(node))
         elif op == "avgpool":

@@ -7,8 +7,8 @@ import numpy as np
 
 from bench.adapters import theano_layers as own  # imports Theano as it has to be
 from bench.adapters import theano_setup
-from bench.adapters.base import Model
-from bench.adapters.channels_first import Layout, kernel_in, kernel_out, value_in
+from bench.adapters.base import Model, cells_read
+from bench.adapters.channels_first import Layout, kernel_in, kernel_out, symmetric, value_in
 from bench.adapters.theano_layers import L, T, lasagne, theano
 from bench.formats import Unsupported
 from bench.weights import is_decayed, is_state
@@ -63,8 +63,7 @@ class Net:
             for spec in graph["inputs"]
         }
         self._weighted = {}
-        used = {name for node in graph["nodes"] for name in node.get("initial") or []}
-        self._passes_cell = {name[:-2] for name in used if name.endswith(":c")}
+        self._cells_read = cells_read(graph)
         for node in graph["nodes"]:
             self._add(node)
 
@@ -137,7 +136,7 @@ class Net:
         if not self._native:
             return own.Expression([x], lambda v: own.maxpool(node, v), _channels_first(node))
         pad = [p[0] for p in node["padding"]]
-        if not own.symmetric(node["padding"]):
+        if not symmetric(node["padding"]):
             x, pad = L.PadLayer(x, [tuple(p) for p in node["padding"]], val=-np.inf), (0, 0)
         return L.MaxPool2DLayer(x, node["size"], node["stride"], pad)
 
@@ -151,7 +150,7 @@ class Net:
                 lambda lengths: T.cast(T.arange(steps) < lengths.dimshuffle(0, "x"), "float32"),
                 (steps,),
             )
-        if node["initial"] or name in self._passes_cell:
+        if node["initial"] or name in self._cells_read:
             initial = [self.layers[source] for source in node["initial"] or []] or None
             both = self._weighted[name] = own.StatefulLSTM(x, units, mask, initial)
             sequence = L.SliceLayer(both, slice(0, units), axis=2)

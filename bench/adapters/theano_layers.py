@@ -6,6 +6,7 @@ import types
 import numpy as np
 
 from bench.adapters import theano_setup
+from bench.adapters.channels_first import symmetric
 from bench.formats import Unsupported
 
 theano = theano_setup.import_theano()
@@ -149,10 +150,6 @@ class StatefulLSTM(L.MergeLayer):
 
         (h, c), _ = theano.scan(step, [fed] + masks, initial, [self.W_hid], strict=True)
         return T.concatenate([h, c], axis=2).dimshuffle(1, 0, 2)
-
-
-def symmetric(padding):
-    return all(before == after for before, after in padding)
 
 
 def maxpool(node, x):

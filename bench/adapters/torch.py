@@ -9,8 +9,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from bench.adapters.base import Model, spent_after
-from bench.adapters.channels_first import Layout, kernel_in, kernel_out, value_in
+from bench.adapters.base import Model, cells_read, shapes_of, spent_after
+from bench.adapters.channels_first import Layout, symmetric, value_in
 from bench.formats import Unsupported
 from bench.weights import is_decayed, is_state
 
@@ -60,15 +60,11 @@ def build(graph, recipe, options):
 # ---- layers -------------------------------------------------------------------------------------
 
 
-def _symmetric(padding):
-    return all(before == after for before, after in padding)
-
-
 def _layer(node, features, native):
     """The module of a node that has parameters or a mode; None for a pure function."""
     op = node["op"]
     if op == "conv2d":
-        padding = [p[0] for p in node["padding"]] if _symmetric(node["padding"]) else 0
+        padding = [p[0] for p in node["padding"]] if symmetric(node["padding"]) else 0
         return nn.Conv2d(
             features, node["filters"], node["kernel"], node["stride"], padding, bias=node["bias"]
         )
@@ -100,11 +96,9 @@ class Net(nn.Module):
         self._graph, self._layout, self._native = graph, layout, native
         self._spent = spent_after(graph)
         self.layers = nn.ModuleDict()
-        shapes = {spec["name"]: spec["shape"] for spec in graph["inputs"]}
-        used = {name for node in graph["nodes"] for name in node.get("initial") or []}
-        self._passes_cell = {name[:-2] for name in used if name.endswith(":c")}
+        self._cells_read = cells_read(graph)
+        shapes = shapes_of(graph)
         for node in graph["nodes"]:
-            shapes[node["name"]] = node["shape"]
             source = shapes[node["inputs"][0]]
             layer = _layer(node, source[-1] if source else 0, native)
             if layer is not None:
@@ -123,13 +117,13 @@ class Net(nn.Module):
         op, name = node["op"], node["name"]
         x = values[node["inputs"][0]]
         if op == "conv2d":
-            if not _symmetric(node["padding"]):
+            if not symmetric(node["padding"]):
                 x = F.pad(x, _torch_padding(node))
             y = self.layers[name](x)
         elif op in ("dense", "embedding", "dropout"):
             y = self.layers[name](x)
         elif op == "maxpool":
-            if _symmetric(node["padding"]):
+            if symmetric(node["padding"]):
                 padding = [p[0] for p in node["padding"]]
                 y = F.max_pool2d(x, node["size"], node["stride"], padding)
             else:
@@ -183,7 +177,7 @@ class Net(nn.Module):
         if node["initial"]:
             initial = tuple(values[source].unsqueeze(0).contiguous() for source in node["initial"])
         lengths = values[node["lengths"]] if node["lengths"] else None
-        if lengths is not None and name in self._passes_cell:
+        if lengths is not None and name in self._cells_read:
             sequence, (h, c) = _packed(layer, x, lengths, initial)
         else:
             # the true last output is gathered: causal, so padding can't reach it; this way
@@ -207,7 +201,7 @@ def _torch_padding(node):
 
 
 def _average_pool(node, x):
-    if _symmetric(node["padding"]):
+    if symmetric(node["padding"]):
         padding = [p[0] for p in node["padding"]]
         return F.avg_pool2d(x, node["size"], node["stride"], padding, count_include_pad=False)
     pads = _torch_padding(node)
@@ -252,23 +246,6 @@ def _tensors(node, layer):
         "recurrent_kernel": layer.weight_hh_l0,
         "bias": layer.bias_ih_l0,
     }
-
-
-def _to_torch(node, name, value, layout):
-    if node["op"] == "conv2d" and name == "kernel":
-        return kernel_in(value)
-    if node["op"] == "dense" and name == "kernel":
-        return layout.dense_in(node["name"], value).T
-    return value.T if name in ("input_kernel", "recurrent_kernel") else value
-
-
-def _from_torch(node, name, tensor, layout):
-    value = tensor.detach().cpu().numpy().copy()  # else it would change with the tensor
-    if node["op"] == "conv2d" and name == "kernel":
-        return kernel_out(value)
-    if node["op"] == "dense" and name == "kernel":
-        return layout.dense_out(node["name"], value.T)
-    return value.T if name in ("input_kernel", "recurrent_kernel") else value
 
 
 # ---- loss and optimiser -------------------------------------------------------------------------
@@ -407,14 +384,17 @@ class TorchModel(Model):
         for node, name, tensor in self.trained():
             if name != "second_bias":
                 grads = found.setdefault(node["name"], {})
-                grads[name] = _from_torch(node, name, tensor.grad, self._layout)
+                grads[name] = self._canonical(node, name, tensor.grad)
         self._optimizer.zero_grad()
         return loss.item(), found
+
+    def _canonical(self, node, name, tensor):
+        return self._layout.parameter_out(node, name, tensor.detach().cpu().numpy())
 
     def weights(self):
         return {
             node["name"]: {
-                name: _from_torch(node, name, tensor, self._layout)
+                name: self._canonical(node, name, tensor)
                 for name, tensor in _tensors(node, self._net.layers[node["name"]]).items()
             }
             for node in self._nodes_with_weights()
@@ -425,7 +405,7 @@ class TorchModel(Model):
             for node in self._nodes_with_weights():
                 tensors = _tensors(node, self._net.layers[node["name"]])
                 for name, tensor in tensors.items():
-                    value = _to_torch(node, name, weights[node["name"]][name], self._layout)
+                    value = self._layout.parameter_in(node, name, weights[node["name"]][name])
                     tensor.copy_(torch.from_numpy(np.ascontiguousarray(value)))
 
     def sync(self):

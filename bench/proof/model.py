@@ -144,7 +144,10 @@ def behind_lengths(graph):
     """The nodes that padding can't reach."""
     dirty = set(padded_inputs(graph))
     for node in graph["nodes"]:
-        if not node.get("lengths") and dirty & set(node["inputs"]):
+        read = list(node.get("initial") or [])
+        if not node.get("lengths"):
+            read += node["inputs"]
+        if dirty & {name.partition(":")[0] for name in read}:  # also an LSTM's final state
             dirty.add(node["name"])
     return [node["name"] for node in graph["nodes"] if node["name"] not in dirty]
 

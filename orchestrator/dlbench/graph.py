@@ -148,6 +148,8 @@ class Graph:
 
     def dense(self, x: str, units: int, *, bias: bool = True, name: str | None = None) -> str:
         shape = self._shape(x)
+        if len(shape) > 2:
+            raise GraphError(f"{x!r} is an image: a dense layer of its places is a 1x1 conv2d.")
         parameters: _Specs = {"kernel": ((shape[-1], units), "glorot-uniform")}
         if bias:
             parameters["bias"] = ((units,), "zeros")

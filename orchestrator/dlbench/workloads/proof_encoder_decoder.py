@@ -18,8 +18,9 @@ def _graph() -> dict[str, Any]:
     x = g.embedding(source, 30, 6)
     x = g.lstm(x, 8, lengths=length, output="sequence", name="encoder1")
     g.lstm(x, 8, lengths=length, name="encoder2")
+    bridge = g.tanh(g.dense(g.concat("encoder1:h", "encoder2:c"), 8))
     y = g.embedding(target, 25, 6)
-    y = g.lstm(y, 8, initial=("encoder2:h", "encoder2:c"), output="sequence", name="decoder")
+    y = g.lstm(y, 8, initial=(bridge, "encoder2:c"), output="sequence", name="decoder")
     g.outputs(g.dense(g.dropout(y, 0.2), 25, name="logits"))
     return g.to_json()
 
