@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from dlbench.datasets import find as find_dataset
 from dlbench.datasets import store
 from dlbench.engines.base import Limits, Request
 from dlbench.environments.releases import Release
+from dlbench.environments.wheels import exclusively
 from dlbench.execute import Watch, execute, log_tail
 from dlbench.jobs import bench_digest, bench_folder
 from dlbench.outcomes import Outcome
@@ -126,9 +128,13 @@ def certify(
     kept = paths.cache() / "certificates" / f"{key}.json"
     if not again and (found := _read(kept)):
         return found
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix="verify-", dir=kept.parent))
-    try:
+    with ExitStack() as stack:
+        # another dlbench may be making the same one: then this one waits, and reads it
+        stack.enter_context(exclusively(kept.with_suffix(".lock")))
+        if not again and (found := _read(kept)):
+            return found
+        folder = Path(tempfile.mkdtemp(prefix="verify-", dir=kept.parent))
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
         (folder / "out").mkdir()
         (folder / "job.json").write_text(json.dumps(job))
         request = Request(
@@ -175,8 +181,6 @@ def certify(
         if whole:
             write_whole(kept, json.dumps(certificate.to_json(), indent=1))
         return certificate
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _check(fields: dict[str, Any]) -> Check:

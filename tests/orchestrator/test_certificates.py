@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,7 @@ def faulty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Faulty]:
     jobs.bench_digest.cache_clear()
     for path in set(_kept()) - before:  # nobody else will ever ask for these
         path.unlink()
+        path.with_suffix(".lock").unlink()
 
 
 def _kept() -> list[Path]:
@@ -118,6 +120,16 @@ def test_kept_ones_are_used_again(faulty: Faulty) -> None:
     assert [(check.name, check.passed) for check in again.checks] == [
         (check.name, check.passed) for check in first.checks
     ]
+    assert faulty.asked() == 2 * asked
+
+
+def test_two_who_ask_at_once_share_one_proof(faulty: Faulty) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(faulty.certify, ["good", "good"])
+    asked = faulty.asked()
+    assert first == second
+    assert first.passed
+    faulty.certify("good", again=True)
     assert faulty.asked() == 2 * asked
 
 
