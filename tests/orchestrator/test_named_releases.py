@@ -35,11 +35,11 @@ NAMED = (
     "tensorflow@1.11.0", "pytorch@1.0.0", "mxnet@1.3.0", "chainer@4.5.0",
     # the newest of the other lines
     "tensorflow@2.21.0", "keras@3.15.1-tensorflow", "keras@3.15.1-torch", "pytorch@2.13.0",
-    "mxnet@1.9.1", "chainer@7.8.1", "numpy@2.4.6",
+    "mxnet@1.9.1", "chainer@7.8.1", "paddlepaddle@3.3.1", "numpy@2.4.6",
 )  # fmt: skip
 QUICK = (
     "tensorflow@1.11.0", "pytorch@1.0.0", "pytorch@2.13.0", "mxnet@1.3.0", "mxnet@1.9.1",
-    "chainer@4.5.0", "chainer@7.8.1", "numpy@2.4.6",
+    "chainer@4.5.0", "chainer@7.8.1", "paddlepaddle@3.3.1", "numpy@2.4.6",
 )  # fmt: skip
 """Certified on every workload; the others, which compile each model for long, on three graphs."""
 SLOWEST = {
