@@ -47,6 +47,7 @@ def test_state_of_an_lstm_can_be_passed_on() -> None:
     x = g.input("x", (5, 3))
     g.lstm(x, 4, name="first")
     g.lstm(x, 4, initial=("first:h", "first:c"), output="sequence", name="second")
+    g.dense(g.concat("first:c", "second:h"), 2)
     with pytest.raises(GraphError, match="does not have 6 units"):
         g.lstm(x, 6, initial=("first:h", "first:c"))
 
@@ -59,6 +60,7 @@ def test_state_of_an_lstm_can_be_passed_on() -> None:
         (lambda g: g.relu("x", name="x"), "used twice"),
         (lambda g: g.add("x", g.dense("x", 2)), "equal shapes"),
         (lambda g: g.lstm("x", 3), "not a sequence"),
+        (lambda g: g.dense("x", 3), "1x1 conv2d"),
         (lambda g: g.to_json(), "no outputs"),
     ],
 )
