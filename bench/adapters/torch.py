@@ -302,7 +302,10 @@ class TorchModel(Model):
         self._forward = self._loss_of
         if options.variant == "compile":
             torch.compiler.reset()  # after a few models in one process it would stop compiling
-            self._forward = torch.compile(self._loss_of)
+            # 2.13 loses gradients behind a max-pooling, at some sizes of batch, when the compiler
+            # chooses the convolutions' layout
+            told = {} if native else {"options": {"layout_optimization": False}}
+            self._forward = torch.compile(self._loss_of, **told)
         self._optimizer = _optimizer(recipe, self, native)
         self._steps = 0
         o = recipe["optimizer"]
@@ -311,7 +314,7 @@ class TorchModel(Model):
         self._helped = o["name"] == "adam" and _RELEASE < (1, 4) and not native
         self.path = {
             "loop": options.variant,
-            "layout": "NCHW",
+            "layout": "the compiler's" if native and options.variant == "compile" else "NCHW",
             "adam": "epsilon helped each step" if self._helped else "as it is",
             "weight decay": "on every parameter" if native else "on kernels and tables",
         }

@@ -24,19 +24,27 @@ from dlbench.workloads import find as find_workload
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 
-def native(name: str, workload: str) -> dict[str, str]:
+def native(name: str, workload: str, variant: str = "") -> dict[str, str]:
     """{check: node} of what differs when a release runs in its own way."""
     workshop, release = open_workshop("process"), releases.find(name)
     environment = workshop.environment(release, "cpu")
     made = certify(
-        workshop, environment, release, find_workload(workload), setting="native", again=True
-    )
+        workshop, environment, release, find_workload(workload),
+        variant=variant, setting="native", again=True,
+    )  # fmt: skip
     assert made.checks, made.reason
     return {check.name: check.node or "" for check in made.checks if not check.passed}
 
 
 def test_mxnet_1_9_1_ignores_lengths_on_a_cpu() -> None:
     assert native("mxnet@1.9.1", "imdb-lstm")["lengths"] == "lstm1"
+
+
+def test_torch_compile_2_13_loses_gradients_behind_a_maximum() -> None:
+    """At some sizes of batch: here that of the last one."""
+    found = native("pytorch@2.13.0", "cifar10-cnn", "compile")
+    assert found["partial-batch"] == "conv2d1/bias"
+    assert not {"forward", "loss", "gradients", "recipe-steps"} & set(found)
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor: nothing can race")

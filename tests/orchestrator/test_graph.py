@@ -58,7 +58,7 @@ def test_state_of_an_lstm_can_be_passed_on() -> None:
         (lambda g: g.conv2d("nowhere", 1, 3), "not known"),
         (lambda g: g.conv2d("x", 1, 9), "would have the shape"),
         (lambda g: g.relu("x", name="x"), "used twice"),
-        (lambda g: g.add("x", g.dense("x", 2)), "equal shapes"),
+        (lambda g: g.add("x", g.flatten("x")), "equal shapes"),
         (lambda g: g.lstm("x", 3), "not a sequence"),
         (lambda g: g.dense("x", 3), "1x1 conv2d"),
         (lambda g: g.to_json(), "no outputs"),
