@@ -13,6 +13,7 @@ import platform
 import re
 import statistics
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,20 @@ class Noise:
     def ratio(self) -> float:
         """The slow repeats over the usual ones: 1 is perfectly quiet."""
         return self.p95_ms / self.median_ms
+
+
+def cautions(machines: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """What about these machines, {digest: fingerprint}, makes their times less sure."""
+    said = []
+    for digest, machine in machines.items():
+        load, cores = machine.get("load_average"), machine.get("cores_usable")
+        if isinstance(load, int | float) and isinstance(cores, int | float) and load > 0.5 * cores:
+            which = f"Machine {digest[:6]}" if len(machines) > 1 else "The machine"
+            said.append(
+                f"{which} was busy when the campaign began: load {load:g} on {cores:g} cores."
+                " Times from a busy machine scatter more and are longer."
+            )
+    return said
 
 
 def fingerprint(runtime: str | None = None) -> Machine:

@@ -15,7 +15,15 @@ from pathlib import Path
 import psutil
 import pytest
 
-from dlbench.machine import cpu_flags, cpu_model, fingerprint, noise, physical_cores, usable_cores
+from dlbench.machine import (
+    cautions,
+    cpu_flags,
+    cpu_model,
+    fingerprint,
+    noise,
+    physical_cores,
+    usable_cores,
+)
 
 TWO_CORES_FOUR_THREADS = "\n\n".join(
     f"""processor\t: {thread}
@@ -137,3 +145,12 @@ def test_noise_is_measured() -> None:
     assert found.repeats >= 20
     assert found.ratio >= 1.0
     assert found.median_ms > 0.0
+
+
+def test_a_busy_machine_is_spoken_of() -> None:
+    quiet, busy = ({"load_average": load, "cores_usable": 2} for load in (0.9, 3.68))
+    assert cautions({"aaaaaaaa": quiet}) == []
+    (alone,) = cautions({"bbbbbbbb": busy})
+    assert alone.startswith("The machine was busy when the campaign began: load 3.68 on 2 cores.")
+    (named,) = cautions({"aaaaaaaa": quiet, "bbbbbbbb": busy})
+    assert named.startswith("Machine bbbbbb was busy")

@@ -46,6 +46,7 @@ def print_results(
 
     from dlbench.analysis.results import open_results
     from dlbench.cli.console import print_json, print_table, stdout
+    from dlbench.machine import cautions
     from dlbench.summary import COLUMNS, failures, summaries
 
     if as_json:
@@ -59,12 +60,13 @@ def print_results(
         )
         return
     console = stdout()
-    for summary in summaries(open_results(campaign.folder)) if results else ():
+    frames = open_results(campaign.folder) if results else None
+    for summary in summaries(frames) if frames else ():
         cells = [[escape(cell) for cell in row] for row in summary.rows]
         print_table(COLUMNS, cells, title=f"\n{escape(summary.title)}")
         for sentence in summary.sentences:
             console.print(sentence, markup=False, soft_wrap=not console.is_terminal)
-    for line in failures(results):
+    for line in [*failures(results), *(cautions(frames.machines()) if frames else ())]:
         console.print(line, markup=False, soft_wrap=not console.is_terminal)
     missing = len(campaign.trials()) - len(results)
     if missing:

@@ -118,8 +118,8 @@ def _cell(material: Material, group: Group | None, metric: Metric) -> Cell:
     if metric.kind.scale == "difference":
         shade = _of_difference(abs(estimate), metric)
         points = metric.unit == "%"
-        main = f"{estimate:+.2f} pp" if points else f"{estimate:+.4f}"
-        span = f" [{around.low:+.2f}, {around.high:+.2f}]" if around else ""
+        main = f"{estimate:+z.2f} pp" if points else f"{estimate:+z.4f}"
+        span = f" [{around.low:+z.2f}, {around.high:+z.2f}]" if around else ""
     else:
         # How much worse than the best, so that more is always worse.
         if not metric.kind.less_is_better:

@@ -14,6 +14,7 @@ from functools import cache
 from importlib import resources
 
 from dlbench import __version__
+from dlbench.machine import cautions
 from dlbench.report import records
 from dlbench.report.answer import answer
 from dlbench.report.charts import lead
@@ -56,7 +57,7 @@ def html(material: Material) -> str:
         more_failures=more,
         certificates=records.faults(material.certificates),
         machines=records.machines(material),
-        cautions=records.cautions(material),
+        cautions=cautions(material.frames.machines()),
         commands=records.commands(material),
         asked=records.asked(material),
         notes=[str(note) for note in material.about.get("notes", ())],

@@ -173,21 +173,6 @@ def asked(material: Material) -> list[str]:
     return [command for command in dict.fromkeys(every) if command]
 
 
-def cautions(material: Material) -> list[str]:
-    """What about the machines makes their times less sure."""
-    said = []
-    every = material.frames.machines()
-    for digest, machine in every.items():
-        load, cores = machine.get("load_average"), machine.get("cores_usable")
-        if isinstance(load, int | float) and isinstance(cores, int | float) and load > 0.5 * cores:
-            which = f"Machine {digest[:6]}" if len(every) > 1 else "The machine"
-            said.append(
-                f"{which} was busy when the campaign began: load {load:g} on {cores:g} cores."
-                " Times from a busy machine scatter more and are longer."
-            )
-    return said
-
-
 def faults(certificates: tuple[Certificate, ...]) -> list[Certificate]:
     """Failed proofs first."""
     return sorted(certificates, key=lambda certificate: certificate.passed)
