@@ -34,6 +34,8 @@ def _set_up_compiler():
         raise Unsupported("torch.compile came with PyTorch 2.0")
     if not any(shutil.which(name) for name in ("g++", "clang++")):
         raise Unsupported("torch.compile needs a C++ compiler and finds none")
+    if not shutil.which("openssl"):  # hashes the headers that it compiles in advance
+        raise Unsupported("torch.compile needs the program openssl and does not find it")
     if os.environ.get("BENCH_CACHE"):  # compiled code, worth keeping
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(os.environ["BENCH_CACHE"], "inductor")
 
