@@ -30,10 +30,12 @@ def make(images, labels):
     optimizer = paddle.optimizer.Momentum(0.01, 0.5, parameters=net.parameters())
     net.train()
 
-    def step(k):
-        loss = F.cross_entropy(net(xs[k]), ys[k])
-        loss.backward()
-        optimizer.step()
-        optimizer.clear_grad()
+    def run(ks, done):
+        for k in ks:
+            loss = F.cross_entropy(net(xs[k]), ys[k])
+            loss.backward()
+            optimizer.step()
+            optimizer.clear_grad()
+            done()
 
-    return step
+    return run
