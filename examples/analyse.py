@@ -33,8 +33,8 @@ def main(path: str) -> None:
     comparison = results.compare("time", by="release", alpha=0.05)
     print(comparison.sentence)
     print(comparison.pairs().select("workload", "first", "second", "estimate", "p_holm", "verdict"))
-    for family in comparison.families:
-        for warning in family.warnings:
+    for case in comparison.cases:
+        for warning in case.warnings:
             print(f"! {warning}")
 
     # The long tables are read when they are asked for; `id` joins them to the trials.

@@ -45,7 +45,7 @@ comparison = lap("compare", results.compare("step_ms"))
 used = resource.getrusage(resource.RUSAGE_SELF)
 print(json.dumps({
     "trials": trials.height, "samples": samples.height, "steps": steps.height,
-    "families": len(comparison.families), "laps": laps,
+    "cases": len(comparison.cases), "laps": laps,
     "seconds": round(time.perf_counter() - began, 3),
     "cpu_seconds": round(used.ru_utime + used.ru_stime, 3), "gb": round(used.ru_maxrss / 2**20, 3),
 }))

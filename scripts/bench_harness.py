@@ -17,10 +17,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from dlbench import datasets, paths, plan
+from dlbench import datasets, paths
 from dlbench.datasets import store
 from dlbench.environments import venvs
-from dlbench.jobs import job_of
+from dlbench.planning import plan
+from dlbench.running.jobs import job_of
 
 _SCRIPTS = Path(__file__).resolve().parent
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")

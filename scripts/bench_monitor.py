@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT / "orchestrator"))
 
 from dlbench.engines.base import Request, Scope  # noqa: E402
 from dlbench.engines.process import ProcessEngine  # noqa: E402
-from dlbench.monitor import Monitor  # noqa: E402
+from dlbench.monitor.sampler import Monitor  # noqa: E402
 from dlbench.paths import cache  # noqa: E402
 
 HZ = 10.0
@@ -62,8 +62,8 @@ for pid in children:
 OURS = """
 import json, sys, tempfile, time
 from pathlib import Path
-from dlbench.engines.base import Scope
-from dlbench.monitor import Monitor
+from dlbench.engines.base import Scope  # noqa: E402
+from dlbench.monitor.sampler import Monitor  # noqa: E402
 pid, seconds, hz = int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3])
 folders = {name: Path(path) for name, path in json.loads(sys.argv[4]).items()}
 file = Path(tempfile.mkdtemp(dir=sys.argv[5])) / "samples.jsonl"

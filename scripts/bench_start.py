@@ -66,8 +66,8 @@ def container(rounds: int) -> list[Figure]:
     """A container trial of ten seconds over bare `docker run` of the same; and a second build."""
     from dlbench.engines.base import Limits, Request
     from dlbench.environments import releases
-    from dlbench.execute import execute
-    from dlbench.prepare import open_workshop
+    from dlbench.running.execute import execute
+    from dlbench.running.workshop import open_workshop
 
     workshop = open_workshop("docker")
     release = releases.find("numpy")
@@ -109,7 +109,7 @@ def container(rounds: int) -> list[Figure]:
 
 def preparation() -> Figure:
     """A second preparation of a virtual environment, with nothing changed."""
-    from dlbench.prepare import open_workshop
+    from dlbench.running.workshop import open_workshop
 
     workshop = open_workshop("process")
     from dlbench.environments import releases

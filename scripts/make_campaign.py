@@ -28,8 +28,11 @@ sys.path.insert(0, str(ROOT / "orchestrator"))
 import numpy as np  # noqa: E402
 
 from dlbench import __version__  # noqa: E402
-from dlbench.campaign import Campaign  # noqa: E402
+from dlbench.campaigns.folder import Campaign  # noqa: E402
+from dlbench.campaigns.outcomes import Outcome  # noqa: E402
+from dlbench.campaigns.trial_result import TrialResult, curve, intervals, measure  # noqa: E402
 from dlbench.formats import Event, digest  # noqa: E402
+from dlbench.monitor.resources import summarise  # noqa: E402
 from dlbench.monitor.samples import (  # noqa: E402
     GpuSample,
     Sample,
@@ -39,10 +42,7 @@ from dlbench.monitor.samples import (  # noqa: E402
     sample_line,
     totals_line,
 )
-from dlbench.monitor.summary import summarise  # noqa: E402
-from dlbench.outcomes import Outcome  # noqa: E402
-from dlbench.plan import Trial  # noqa: E402
-from dlbench.results import TrialResult, curve, intervals, measure  # noqa: E402
+from dlbench.planning.plan import Trial  # noqa: E402
 
 WORKLOADS = {"mnist-cnn": 9.0, "cifar10-cnn": 24.0, "svhn-cnn": 31.0, "imdb-lstm": 60.0,
              "enthalpy-fcrn-10": 14.0}  # fmt: skip

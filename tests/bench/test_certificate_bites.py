@@ -25,7 +25,7 @@ from bench.verify import without_dropout
 from dlbench import formats
 from dlbench.datasets import find as find_dataset
 from dlbench.datasets import store
-from dlbench.graph import Graph
+from dlbench.planning.graph import Graph
 from dlbench.workloads import find as find_workload
 
 Json = dict[str, Any]

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from dlbench import formats
-from dlbench.certificates import certify
 from dlbench.datasets import find as find_dataset
 from dlbench.datasets import store
 from dlbench.environments import releases, venvs
-from dlbench.graph import Graph
-from dlbench.prepare import open_workshop
+from dlbench.planning.graph import Graph
+from dlbench.running.certificates import certify
+from dlbench.running.workshop import open_workshop
 from dlbench.workloads import find as find_workload
 
 CHECKOUT = Path(__file__).resolve().parents[2]

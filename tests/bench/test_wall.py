@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from dlbench import jobs
 from dlbench.datasets import find as find_dataset
 from dlbench.datasets import store
 from dlbench.environments import interpreters, releases, venvs
+from dlbench.running import jobs
 from dlbench.workloads import find as find_workload
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
@@ -46,8 +46,8 @@ def imported(path: Path) -> set[str]:
 def test_imports(path: Path) -> None:
     allowed = set(sys.stdlib_module_names) | {"numpy", "bench"}
     if path.parent.name == "adapters":
-        family = next((name for name in FRAMEWORKS if path.stem.startswith(name)), "")
-        allowed |= FRAMEWORKS.get(family, set())
+        framework = next((name for name in FRAMEWORKS if path.stem.startswith(name)), "")
+        allowed |= FRAMEWORKS.get(framework, set())
     assert imported(path) <= allowed
 
 

@@ -6,13 +6,17 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from dlbench import jobs, paths
+from dlbench import paths
+from dlbench.cli import main
 from dlbench.engines.connect import NoDaemon, connect
+from dlbench.running import jobs
+from tests.orchestrator.command import Command, Printed
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -138,8 +142,6 @@ def orchestrator(bundle_folder: Path):
     """A `dlbench` command line of its own process, that sees the bundle."""
 
     def command(*arguments: str) -> list[str]:
-        import sys
-
         start = (
             "import sys, pathlib; from dlbench import paths;"
             f"paths.bundled = lambda name: pathlib.Path({str(bundle_folder)!r}) / name;"
@@ -168,3 +170,14 @@ def launch(orchestrator):
     for process in started:
         process.kill()
         process.wait()
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    def run(*arguments: str | Path) -> Printed:
+        monkeypatch.setattr(sys, "argv", ["dlbench", *map(str, arguments)])
+        code = main()
+        found = capsys.readouterr()
+        return Printed(code, found.out, found.err)
+
+    return run

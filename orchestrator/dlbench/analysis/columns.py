@@ -28,7 +28,7 @@ TRIALS = (
     Column("id", pl.String, "the trial; unique in the table"),
     Column("campaign", pl.String, "the campaign it was run in"),
     Column("release", pl.String, "framework@version"),
-    Column("framework", pl.String, "the family"),
+    Column("framework", pl.String, "its name without the version"),
     Column("version", pl.String, "the version of it"),
     Column("workload", pl.String, "data set, model and recipe"),
     Column("device", pl.String, "cpu or gpu"),

@@ -1,7 +1,7 @@
 """Which trials are one group, and which groups may stand beside each other.
 
 Trials that differ in nothing but seed and repeat are replicates: one group. Groups that differ in
-the field that is asked about, and in nothing else that was chosen, are one stratum. Machine, data
+the field that is asked about, and in nothing else that was chosen, are one case. Machine, data
 and scale are conditions: groups under other conditions are kept apart and said to be.
 """
 
@@ -16,7 +16,7 @@ import polars as pl
 
 from dlbench.analysis.metrics import Metric
 from dlbench.errors import unknown
-from dlbench.statistics import Measurements
+from dlbench.statistics.measurements import Measurements
 
 BY = ("release", "device", "variant", "engine")
 _CHOSEN = ("workload", "release", "variant", "device", "setting", "engine")
@@ -56,7 +56,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Stratum:
+class Case:
     """Groups that differ in what is asked about."""
 
     workload: str
@@ -74,7 +74,7 @@ class Stratum:
         return f"{self.workload}: {' '.join(shown)}" if shown else self.workload
 
 
-def strata(trials: pl.DataFrame, metric: Metric, by: str) -> list[Stratum]:
+def cases_of(trials: pl.DataFrame, metric: Metric, by: str) -> list[Case]:
     """All that can be compared on a metric."""
     if by not in BY:
         raise unknown("field to compare by", by, BY)
@@ -86,7 +86,7 @@ def strata(trials: pl.DataFrame, metric: Metric, by: str) -> list[Stratum]:
     for row in rows:
         found.setdefault(tuple(row[field] for field in fixed), []).append(row)
     return [
-        Stratum(
+        Case(
             str(members[0]["workload"]),
             tuple((field, str(members[0][field])) for field in fixed if field != "workload"),
             _groups(members, by),

@@ -8,7 +8,7 @@ from typing import Any
 
 from dlbench.analysis.columns import TRIALS
 from dlbench.errors import UserError, unknown
-from dlbench.statistics import ENERGY, LOSS, MEMORY, SCORE, THROUGHPUT, TIME, Kind
+from dlbench.statistics.measurements import ENERGY, LOSS, MEMORY, SCORE, THROUGHPUT, TIME, Kind
 
 ALIASES = {
     "time": "train_s",

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from dlbench.analysis.arrays import Arrays, read_arrays
+from dlbench.campaigns.trial_result import TrialResult
 from dlbench.errors import UserError
 from dlbench.formats import BadEvent, Event, parse_event
-from dlbench.results import TrialResult
 
 _LOG = 16 << 20
 

@@ -7,10 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from dlbench.analysis.groups import Group, strata
+from dlbench.analysis.groups import Group, cases_of
 from dlbench.analysis.metrics import Metric, find_metric
 from dlbench.errors import UserError
-from dlbench.statistics import Check, Checked, Result, check_conditions, parse_condition
+from dlbench.statistics.thresholds import (
+    ThresholdCheck,
+    ThresholdOutcome,
+    ThresholdResult,
+    check_conditions,
+    parse_condition,
+)
 
 if TYPE_CHECKING:
     from dlbench.analysis.results import Results
@@ -20,7 +26,7 @@ _Place = tuple[str, ...]
 
 def check_regressions(
     new: Results, baseline: Results, conditions: Sequence[str], *, alpha: float = 0.05
-) -> tuple[Checked, ...]:
+) -> tuple[ThresholdResult, ...]:
     """Every condition for every contender that both have.
 
     A release is held against the same release; where a framework has one release on either side
@@ -33,7 +39,9 @@ def check_regressions(
         condition = condition.on(metric.kind)
         for name, group, before in _partners(new.trials(), baseline.trials(), metric):
             checks.append(
-                Check(condition, before.measurements, group.measurements, metric.kind, name)
+                ThresholdCheck(
+                    condition, before.measurements, group.measurements, metric.kind, name
+                )
             )
     if not checks:
         raise UserError(
@@ -41,7 +49,7 @@ def check_regressions(
             "Run the same workloads with the same frameworks, devices and settings.",
         )
     checked = check_conditions(checks, alpha=alpha)
-    if all(one.result is Result.NOT_COMPARABLE for one in checked):
+    if all(one.result is ThresholdOutcome.NOT_COMPARABLE for one in checked):
         raise UserError(
             f"Nothing can be checked. {checked[0].sentence}",
             "Measure the baseline again, on this machine and with the same suite.",
@@ -85,8 +93,8 @@ def _cells(trials: pl.DataFrame, metric: Metric) -> dict[_Place, Group]:
     if metric.column not in trials.columns:
         return {}
     found: dict[_Place, Group] = {}
-    for stratum in strata(trials, metric, "release"):
-        for group in stratum.groups:
+    for case in cases_of(trials, metric, "release"):
+        for group in case.groups:
             row = group.trials[0]
             place = tuple(
                 str(row[key])

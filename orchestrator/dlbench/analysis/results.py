@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from dlbench.analysis import series
-from dlbench.analysis.archive import campaign_folder
+from dlbench.analysis import long_tables
+from dlbench.analysis.opened import OpenedCampaign, machines, open_campaign
 from dlbench.analysis.record import TrialRecord
-from dlbench.analysis.sources import Source, machines, open_source
 from dlbench.analysis.trials import Tables, read_trials
 from dlbench.errors import UserError, unknown
+from dlbench.sharing.archive import campaign_folder
 
 if TYPE_CHECKING:
-    from dlbench.analysis.comparison import CampaignComparison
+    from dlbench.analysis.campaign_comparison import CampaignComparison
 
 _TOLERANCE = 1e-6
 
@@ -37,13 +37,13 @@ def open_results(*paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str
         every += [Path(path)] if isinstance(path, str | os.PathLike) else map(Path, path)
     if not every:
         raise UserError("No campaign was named.", "Give the folder that `dlbench run` named.")
-    return Results(tuple(open_source(campaign_folder(path)) for path in every))
+    return Results(tuple(open_campaign(campaign_folder(path)) for path in every))
 
 
 class Results:
     """Trials of one or more campaigns. Every table is a polars data frame; `id` joins them."""
 
-    def __init__(self, sources: tuple[Source, ...]) -> None:
+    def __init__(self, sources: tuple[OpenedCampaign, ...]) -> None:
         self.sources = sources
 
     @cached_property
@@ -116,16 +116,16 @@ class Results:
         stability: bool = True,
     ) -> CampaignComparison:
         """Who differs from whom on a metric, workload by workload; see `CampaignComparison`."""
-        from dlbench.analysis.comparison import compare_campaigns
+        from dlbench.analysis.campaign_comparison import compare_campaigns
 
         return compare_campaigns(self, metric, by, alpha, margin, stability=stability)
 
     def _once(self, table: str) -> pl.DataFrame:
         if table not in self._series:
             read = {
-                "steps": series.read_steps,
-                "samples": series.read_samples,
-                "phases": series.read_phases,
+                "steps": long_tables.read_steps,
+                "samples": long_tables.read_samples,
+                "phases": long_tables.read_phases,
             }[table]
             self._series[table] = read(self._tables.folders)
         return self._series[table]

@@ -13,20 +13,19 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from dlbench.analysis.groups import Group, Stratum
+from dlbench.analysis.groups import Case, Group
 from dlbench.analysis.metrics import Metric
-from dlbench.statistics import (
+from dlbench.statistics.order_effect import OrderEffect, order_effect
+from dlbench.statistics.screening import worth_a_look
+from dlbench.statistics.stability import (
     Concern,
     Finding,
-    OrderEffect,
     Steps,
     noisy_machine,
-    order_effect,
     steps_of_trial,
     trial_outliers,
     unequal,
 )
-from dlbench.statistics.screening import worth_a_look
 
 _SCREENED = 200_000
 """Step times that are screened at once: they fit into a processor's cache."""
@@ -92,7 +91,7 @@ def _middle_and_spread(rows: npt.NDArray[np.float64]) -> tuple[list[float], list
 
 @dataclass(frozen=True)
 class Steadiness:
-    """All that weakens the numbers of one stratum."""
+    """All that weakens the numbers of one case."""
 
     groups: dict[str, tuple[Finding, ...]] = field(default_factory=dict)
     """By the group's name."""
@@ -106,10 +105,10 @@ class Steadiness:
         return (*own, *(finding.sentence for finding in self.between))
 
 
-def steadiness(stratum: Stratum, metric: Metric, steps: StepTimes | None) -> Steadiness:
+def steadiness(case: Case, metric: Metric, steps: StepTimes | None) -> Steadiness:
     """`steps` is None where the metric has nothing to do with steps."""
     found = {}
-    for group in stratum.groups:
+    for group in case.groups:
         own = [*_of_steps(group, steps)] if steps is not None else []
         values = group.measurements.values
         if values:
@@ -118,8 +117,8 @@ def steadiness(stratum: Stratum, metric: Metric, steps: StepTimes | None) -> Ste
             own += [outlying] if outlying else []
         if own:
             found[group.name] = tuple(own)
-    order = _order(stratum.groups, metric)
-    between = [*_unequal(stratum.groups), *(order.findings if order else ())]
+    order = _order(case.groups, metric)
+    between = [*_unequal(case.groups), *(order.findings if order else ())]
     return Steadiness(found, tuple(between), order)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from dlbench.analysis.columns import CURVES, METRICS, RESOURCES, TIMESTAMP, TRIALS, schema
-from dlbench.analysis.sources import Planned, Source, read_files
+from dlbench.analysis.opened import OpenedCampaign, PlannedTrial, read_files
 from dlbench.errors import UserError
 
 _PLAIN = (
@@ -45,7 +45,7 @@ class Tables:
     """Where each trial's files are, by its id in the tables."""
 
 
-def read_trials(sources: Sequence[Source]) -> Tables:
+def read_trials(sources: Sequence[OpenedCampaign]) -> Tables:
     """All trials that have ended, campaign by campaign in order of execution."""
     rows: list[dict[str, Any]] = []
     points: list[dict[str, Any]] = []
@@ -71,7 +71,7 @@ def read_trials(sources: Sequence[Source]) -> Tables:
     return Tables(trials, curves, folders)
 
 
-def _read(sources: Sequence[Source]) -> list[tuple[Planned, bytes]]:
+def _read(sources: Sequence[OpenedCampaign]) -> list[tuple[PlannedTrial, bytes]]:
     """The files of the trials that have ended."""
     everything = [planned for source in sources for planned in source.planned]
     files = read_files(planned.folder / "trial.json" for planned in everything)
@@ -80,8 +80,8 @@ def _read(sources: Sequence[Source]) -> list[tuple[Planned, bytes]]:
 
 
 def _distinct(
-    files: Sequence[tuple[Planned, bytes]],
-) -> Iterator[tuple[Planned, str, dict[str, Any]]]:
+    files: Sequence[tuple[PlannedTrial, bytes]],
+) -> Iterator[tuple[PlannedTrial, str, dict[str, Any]]]:
     """Each trial once, under a name of its own.
 
     A trial's id says what was run, not where or when: campaigns of two machines share their ids. A
@@ -109,7 +109,7 @@ def _distinct(
         yield planned, name, content
 
 
-def _damaged(planned: Planned, why: object) -> UserError:
+def _damaged(planned: PlannedTrial, why: object) -> UserError:
     return UserError(
         f"{planned.folder / 'trial.json'} is damaged ({why}).", "Restore it from a copy."
     )

@@ -10,8 +10,9 @@ import typer
 from dlbench.cli.console import Json
 
 if TYPE_CHECKING:
-    from dlbench.analysis.comparison import CampaignComparison, Family
-    from dlbench.statistics import Checked, Plan
+    from dlbench.analysis.campaign_comparison import CampaignComparison, CaseComparison
+    from dlbench.statistics.power import Plan
+    from dlbench.statistics.thresholds import ThresholdResult
 
 
 def register(app: typer.Typer) -> None:
@@ -62,8 +63,8 @@ def register(app: typer.Typer) -> None:
         dlbench compare results/new --baseline results/old --fail-if "step_ms > 1.05"
         """
         import dlbench
-        from dlbench.analysis.plain import checked_json, comparison_json
-        from dlbench.analysis.power import plan_power as planned
+        from dlbench.analysis.comparison_json import checked_json, comparison_json
+        from dlbench.analysis.power_plan import plan_power as planned
         from dlbench.analysis.regression import check_regressions
         from dlbench.cli.console import print_json
         from dlbench.errors import UserError
@@ -74,7 +75,7 @@ def register(app: typer.Typer) -> None:
                 'Give both, such as --baseline results/old --fail-if "step_ms > 1.05".',
             )
         results = dlbench.open(campaigns)
-        checked: tuple[Checked, ...] = ()
+        checked: tuple[ThresholdResult, ...] = ()
         comparisons: list[CampaignComparison] = []
         if baseline is not None:
             checked = check_regressions(results, dlbench.open(baseline), fail_if or [], alpha=alpha)
@@ -84,18 +85,15 @@ def register(app: typer.Typer) -> None:
                 for name in metric or _usual(results, plan_power)
             ]
         plans: list[list[Plan | None]] = [
-            [
-                planned(family, plan_power) if plan_power is not None else None
-                for family in c.families
-            ]
+            [planned(case, plan_power) if plan_power is not None else None for case in c.cases]
             for c in comparisons
         ]
         if json:
             found: dict[str, Any] = {"v": 1, "comparisons": []}
             for comparison, own in zip(comparisons, plans, strict=True):
                 content = comparison_json(comparison)
-                for family, plan in zip(content["families"], own, strict=True):
-                    family["plan"] = plan.sentence if plan else None
+                for case, plan in zip(content["cases"], own, strict=True):
+                    case["plan"] = plan.sentence if plan else None
                 found["comparisons"].append(content)
             found["regressions"] = [checked_json(one) for one in checked]
             print_json(found)
@@ -126,17 +124,17 @@ def _print(comparison: CampaignComparison, plans: list[Plan | None], wanted: flo
         console.print(text, markup=False, soft_wrap=not console.is_terminal)
 
     say(f"{comparison.metric.words}, by {comparison.by}")
-    for family, plan in zip(comparison.families, plans, strict=True):
-        _print_family(family)
-        say(family.comparison.sample_size_sentence)
-        if comparison.by == "release" or len(family.comparison.tested) != 1:
-            say(family.comparison.answer)
+    for case, plan in zip(comparison.cases, plans, strict=True):
+        _print_family(case)
+        say(case.comparison.sample_size_sentence)
+        if comparison.by == "release" or len(case.comparison.tested) != 1:
+            say(case.comparison.answer)
         else:
-            for verdict in family.comparison.verdicts:
+            for verdict in case.comparison.verdicts:
                 say(verdict.sentence)
-        for warning in family.warnings:
+        for warning in case.warnings:
             say(f"  ! {warning}")
-        for line in family.history:
+        for line in case.history:
             say(f"  history: {line.sentence}")
         if plan:
             say(f"  plan: {plan.sentence}")
@@ -158,16 +156,16 @@ def _print(comparison: CampaignComparison, plans: list[Plan | None], wanted: flo
     say("")
 
 
-def _print_family(family: Family) -> None:
+def _print_family(case: CaseComparison) -> None:
     from rich.markup import escape
 
     from dlbench.cli.console import print_table
     from dlbench.statistics.words import number, together
 
-    comparison = family.comparison
+    comparison = case.comparison
     places = {name: place for place, name in enumerate(comparison.ranking)}
     names = sorted(comparison.summaries, key=lambda name: places.get(name, len(places)))
-    marked = set(family.steadiness.groups)
+    marked = set(case.steadiness.groups)
     rows = []
     for name in names:
         summary = comparison.summaries[name]
@@ -194,7 +192,7 @@ def _print_family(family: Family) -> None:
     print_table(
         ["group", ">n", f">{middle_word}", ">95 % interval", ">sd", ""],
         rows,
-        title=f"\n{escape(family.label)}",
+        title=f"\n{escape(case.label)}",
     )
 
 
@@ -205,15 +203,15 @@ def _print_speedups(comparison: CampaignComparison) -> None:
     from dlbench.cli.console import print_table
 
     rows = []
-    for family in comparison.families:
-        for verdict in family.comparison.verdicts:
+    for case in comparison.cases:
+        for verdict in case.comparison.verdicts:
             size = verdict.effect.magnitude if verdict.effect else "-"
             pair = f"{verdict.first} against {verdict.second}"
-            rows.append([escape(family.label), pair, size, verdict.outcome.value])
+            rows.append([escape(case.label), pair, size, verdict.decision.value])
     print_table(["", "devices", ">factor", "verdict"], rows, title="\nspeed-ups")
 
 
-def _print_checked(checked: tuple[Checked, ...]) -> None:
+def _print_checked(checked: tuple[ThresholdResult, ...]) -> None:
     from dlbench.cli.console import stdout
 
     console = stdout()

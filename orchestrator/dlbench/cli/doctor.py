@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
         dlbench doctor
         """
         from dlbench.cli.console import print_json, stdout
-        from dlbench.diagnosis import diagnose
+        from dlbench.host.diagnosis import diagnose
 
         findings = diagnose()
         if json:

@@ -32,8 +32,8 @@ def register(app: typer.Typer) -> None:
         dlbench export results/2026-11-16_0312-quick --format archive -o quick.dlbench
         dlbench export results/2026-11-16_0312-quick --format mlflow -o mlruns
         """
-        from dlbench.analysis.export import export as write
         from dlbench.cli.console import print_json
+        from dlbench.sharing.export import export as write
 
         written = write(campaigns, format, out)
         if json:

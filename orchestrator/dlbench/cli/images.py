@@ -38,7 +38,7 @@ def build(
 
     from dlbench.cli.live import view
     from dlbench.environments import venvs
-    from dlbench.prepare import open_workshop
+    from dlbench.running.workshop import open_workshop
 
     workshop = open_workshop(engine)
     done = []
@@ -135,7 +135,7 @@ def verify(
     dlbench images verify pytorch
     """
     from dlbench.environments import images, venvs
-    from dlbench.prepare import open_workshop
+    from dlbench.running.workshop import open_workshop
 
     workshop = open_workshop(engine)
     rows = []
@@ -207,12 +207,13 @@ def base(
     """
     from dlbench.cli.live import view
     from dlbench.engines import connect
-    from dlbench.environments import base as bases
-    from dlbench.environments import interpreters
+    from dlbench.environments import base_images, interpreters
 
     with view(quiet=json) as observer:
         interpreter = interpreters.find([python])
-        made = bases.make(connect.connect(), interpreter, tuple(package or ()), observer.preparing)
+        made = base_images.make(
+            connect.connect(), interpreter, tuple(package or ()), observer.preparing
+        )
     if json:
         print_json(asdict(made))
     else:

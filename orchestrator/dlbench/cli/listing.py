@@ -110,7 +110,7 @@ def list_devices(json: Json = False) -> None:
     \b
     dlbench list devices
     """
-    from dlbench.machine import fingerprint
+    from dlbench.host.machine import fingerprint
 
     machine = fingerprint()
     rows = [

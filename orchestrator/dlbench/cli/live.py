@@ -10,25 +10,25 @@ from typing import TYPE_CHECKING
 
 from dlbench.cli.console import seconds
 from dlbench.cli.panel import Estimate, Now
-from dlbench.run import Observer
+from dlbench.running.campaign_run import CampaignObserver
 
 if TYPE_CHECKING:
     from rich.live import Live
     from rich.progress import Progress, TaskID
 
-    from dlbench.certificates import Certificate
+    from dlbench.campaigns.trial_result import TrialResult
     from dlbench.environments.progress import Step
     from dlbench.formats import Event
     from dlbench.monitor.sampler import Monitor
-    from dlbench.plan import Trial
-    from dlbench.results import TrialResult
+    from dlbench.planning.plan import Trial
+    from dlbench.running.certificates import Certificate
 
 
 @contextmanager
-def view(quiet: bool = False, watch: bool = False) -> Iterator[Observer]:
+def view(quiet: bool = False, watch: bool = False) -> Iterator[CampaignObserver]:
     """The view that fits where the output goes; `watch`: with curves and use of the machine."""
     if quiet:
-        yield Observer()
+        yield CampaignObserver()
     elif watch and sys.stderr.isatty():
         from rich.console import Console
         from rich.live import Live
@@ -54,7 +54,7 @@ def view(quiet: bool = False, watch: bool = False) -> Iterator[Observer]:
         yield _Lines()
 
 
-class _Lines(Observer):
+class _Lines(CampaignObserver):
     """One line for each thing that happened."""
 
     def __init__(self) -> None:

@@ -26,8 +26,8 @@ def register(app: typer.Typer) -> None:
         """
         from dataclasses import asdict
 
-        from dlbench.analysis.merge import merge as merge_campaigns
         from dlbench.cli.console import print_json
+        from dlbench.sharing.merge import merge as merge_campaigns
 
         merged = merge_campaigns(campaigns, out)
         if json:

@@ -12,10 +12,10 @@ from dlbench.cli.console import seconds
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from dlbench.campaigns.trial_result import TrialResult
     from dlbench.formats import Event
     from dlbench.monitor.samples import Sample
-    from dlbench.plan import Trial
-    from dlbench.results import TrialResult
+    from dlbench.planning.plan import Trial
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _KEPT = 600

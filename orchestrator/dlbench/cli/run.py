@@ -142,7 +142,7 @@ def _command(act: Callable[[Asked], None]) -> Callable[..., None]:
 
 
 def _choices(asked: Asked):  # type: ignore[no-untyped-def]
-    from dlbench.plan import Choices
+    from dlbench.planning.plan import Choices
 
     return Choices(
         suite=asked.suite,
@@ -169,8 +169,8 @@ def _run(asked: Asked) -> None:
 
     from dlbench.cli.live import view
     from dlbench.cli.show import print_results
-    from dlbench.prepare import open_workshop
-    from dlbench.run import resume, start
+    from dlbench.running.campaign_run import resume, start
+    from dlbench.running.workshop import open_workshop
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite end is Ctrl-C's end
     with view(quiet=asked.json, watch=asked.watch) as observer:
@@ -195,7 +195,7 @@ def _run(asked: Asked) -> None:
 
 def _engine_of(folder: Path, asked: str) -> str:
     """A campaign goes on in the engine in which it began."""
-    from dlbench.campaign import Campaign
+    from dlbench.campaigns.folder import Campaign
     from dlbench.errors import UserError
 
     began = str(Campaign.open(folder).about()["engine"])
@@ -223,9 +223,9 @@ def _without_paths(arguments: list[str]) -> list[str]:
 
 def _plan(asked: Asked) -> None:
     from dlbench.cli.console import megabytes, print_json, print_table, seconds, stdout
-    from dlbench.estimate import forecast
-    from dlbench.plan import draft
-    from dlbench.prepare import open_workshop
+    from dlbench.planning.estimate import forecast
+    from dlbench.planning.plan import draft
+    from dlbench.running.workshop import open_workshop
 
     workshop = open_workshop(asked.engine)
     plan = draft(_choices(asked), workshop.engine.name)

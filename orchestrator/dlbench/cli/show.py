@@ -11,8 +11,8 @@ import typer
 from dlbench.cli.console import Json
 
 if TYPE_CHECKING:
-    from dlbench.campaign import Campaign
-    from dlbench.results import TrialResult
+    from dlbench.campaigns.folder import Campaign
+    from dlbench.campaigns.trial_result import TrialResult
 
 
 def register(app: typer.Typer) -> None:
@@ -26,8 +26,8 @@ def register(app: typer.Typer) -> None:
         \b
         dlbench show results/2026-11-16_0312-quick
         """
-        from dlbench.analysis.archive import campaign_folder
-        from dlbench.campaign import Campaign
+        from dlbench.campaigns.folder import Campaign
+        from dlbench.sharing.archive import campaign_folder
 
         campaign = Campaign.open(campaign_folder(folder, only_results=True))
         campaign.about()
@@ -46,8 +46,8 @@ def print_results(
 
     from dlbench.analysis.results import open_results
     from dlbench.cli.console import print_json, print_table, stdout
-    from dlbench.machine import cautions
-    from dlbench.summary import COLUMNS, failures, summaries
+    from dlbench.cli.results_table import COLUMNS, case_tables, failures
+    from dlbench.host.machine import cautions
 
     if as_json:
         print_json(
@@ -61,7 +61,7 @@ def print_results(
         return
     console = stdout()
     frames = open_results(campaign.folder) if results else None
-    for summary in summaries(frames) if frames else ():
+    for summary in case_tables(frames) if frames else ():
         cells = [[escape(cell) for cell in row] for row in summary.rows]
         print_table(COLUMNS, cells, title=f"\n{escape(summary.title)}")
         for sentence in summary.sentences:

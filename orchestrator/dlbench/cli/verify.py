@@ -11,8 +11,8 @@ import typer
 from dlbench.cli.console import Json
 
 if TYPE_CHECKING:
-    from dlbench.certificates import Certificate
     from dlbench.environments.progress import Step
+    from dlbench.running.certificates import Certificate
 
 
 def register(app: typer.Typer) -> None:
@@ -37,12 +37,12 @@ def register(app: typer.Typer) -> None:
         \b
         dlbench verify --framework pytorch --workload digits-cnn
         """
-        from dlbench.certificates import certify
         from dlbench.cli.console import print_json
         from dlbench.environments.releases import load_releases
         from dlbench.errors import UserError, unknown
-        from dlbench.plan import find_contender
-        from dlbench.prepare import open_workshop
+        from dlbench.planning.plan import find_contender
+        from dlbench.running.certificates import certify
+        from dlbench.running.workshop import open_workshop
         from dlbench.workloads import find, workloads
 
         if setting not in ("matched", "native"):

@@ -14,8 +14,8 @@ from dlbench.cli.console import Json
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dlbench.campaigns.follower import CampaignFollower
     from dlbench.cli.panel import Now
-    from dlbench.watching import Watcher
 
 _EVERY_S = 0.5
 
@@ -35,13 +35,13 @@ def register(app: typer.Typer) -> None:
         \b
         dlbench watch results/2026-11-16_0312-quick
         """
-        from dlbench.campaign import Campaign
+        from dlbench.campaigns.folder import Campaign
+        from dlbench.campaigns.follower import CampaignFollower
         from dlbench.cli.panel import Now
-        from dlbench.watching import Watcher
 
         campaign = Campaign.open(folder)
         campaign.about()
-        watcher, now = Watcher(campaign), Now()
+        watcher, now = CampaignFollower(campaign), Now()
         now.planned(watcher.trials, 0)
         if json:
             _follow(watcher, now, print, as_json=True)
@@ -59,7 +59,7 @@ def register(app: typer.Typer) -> None:
         raise typer.Exit(1 if now.failed or watcher.left else 0)
 
 
-def _follow_live(watcher: Watcher, now: Now) -> None:
+def _follow_live(watcher: CampaignFollower, now: Now) -> None:
     from rich.live import Live
 
     from dlbench.cli.console import stdout
@@ -69,27 +69,27 @@ def _follow_live(watcher: Watcher, now: Now) -> None:
 
 
 def _follow(
-    watcher: Watcher, now: Now, say: Callable[[str], None], *, as_json: bool = False
+    watcher: CampaignFollower, now: Now, say: Callable[[str], None], *, as_json: bool = False
 ) -> None:
     """Until it ends. What ended before is counted, not told one by one."""
     import json
 
+    from dlbench.campaigns.follower import TrialEnded, TrialStarted
     from dlbench.cli.live import ended_line
     from dlbench.formats import Event
     from dlbench.monitor.samples import Sample
-    from dlbench.watching import Ended, Started
 
     first = True
     while True:
         for news in watcher.news():
-            if isinstance(news, Ended):
+            if isinstance(news, TrialEnded):
                 now.ended(news.trial, news.result)
                 if as_json:
                     say(json.dumps(news.result.to_json()))
                 elif not first:
                     left = now.estimate.left_s() if watcher.left else None
                     say(ended_line(news.result.release, news.result, now.done, now.total, left))
-            elif isinstance(news, Started):
+            elif isinstance(news, TrialStarted):
                 now.started(news.trial)
             elif isinstance(news, Event):
                 now.event(news)

@@ -32,7 +32,7 @@ _MOST_REPEATED = 0.05
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedData:
     """A data set that is on disk and whole."""
 
     name: str
@@ -61,7 +61,9 @@ def is_prepared(dataset: Dataset, source: Source) -> bool:
     return (folder_of(dataset, source) / "manifest.json").is_file()
 
 
-def prepare(dataset: Dataset, source: Source = "real", say: Progress = lambda _: None) -> Prepared:
+def prepare(
+    dataset: Dataset, source: Source = "real", say: Progress = lambda _: None
+) -> PreparedData:
     """The data set, fetched and converted if it is not there yet, and verified."""
     folder = folder_of(dataset, source)
     if not is_prepared(dataset, source):
@@ -73,7 +75,7 @@ def prepare(dataset: Dataset, source: Source = "real", say: Progress = lambda _:
     return verify(dataset, source)
 
 
-def prepare_proof(dataset: Dataset) -> Prepared:
+def prepare_proof(dataset: Dataset) -> PreparedData:
     """A small synthetic twin: all that the certificate needs, never downloaded."""
     folder = paths.cache() / "data" / f"{dataset.name}-proof"
     if not (folder / "manifest.json").is_file():
@@ -82,7 +84,7 @@ def prepare_proof(dataset: Dataset) -> Prepared:
     return _read(dataset, "synthetic", folder)
 
 
-def prepare_from(dataset: Dataset, files: Path, say: Progress = lambda _: None) -> Prepared:
+def prepare_from(dataset: Dataset, files: Path, say: Progress = lambda _: None) -> PreparedData:
     """The data set from official files that the user already has in a folder."""
     found = {}
     for item in dataset.downloads:
@@ -96,12 +98,12 @@ def prepare_from(dataset: Dataset, files: Path, say: Progress = lambda _: None) 
     return verify(dataset, "real")
 
 
-def verify(dataset: Dataset, source: Source) -> Prepared:
+def verify(dataset: Dataset, source: Source) -> PreparedData:
     """The prepared data set, every file's hash compared with the manifest."""
     return _read(dataset, source, folder_of(dataset, source))
 
 
-def _read(dataset: Dataset, source: Source, folder: Path) -> Prepared:
+def _read(dataset: Dataset, source: Source, folder: Path) -> PreparedData:
     again = f"`dlbench data fetch {dataset.name} --again` makes it anew."
     try:
         manifest = json.loads((folder / "manifest.json").read_text())
@@ -110,7 +112,7 @@ def _read(dataset: Dataset, source: Source, folder: Path) -> Prepared:
         for name, entry in manifest["files"].items():
             if _hash(folder / name, "sha256") != entry["sha256"]:
                 raise UserError(f"{name} of data set {dataset.name} has been changed.", again)
-        return Prepared(
+        return PreparedData(
             name=dataset.name,
             source=source,
             folder=folder,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dlbench.engines import cgroups, container, refusals
 from dlbench.engines.base import Exit, Limits, Request, Scope
 from dlbench.engines.boundedlog import BoundedLog
-from dlbench.engines.group import remove_folder
+from dlbench.engines.control_group import remove_folder
 from dlbench.engines.keeper import Keeper
 from dlbench.errors import UserError
 

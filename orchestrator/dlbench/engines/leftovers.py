@@ -17,7 +17,7 @@ from pathlib import Path
 
 from dlbench import paths
 from dlbench.engines import cgroups
-from dlbench.engines.group import Group
+from dlbench.engines.control_group import ControlGroup
 from dlbench.errors import UserError
 
 MARK = "DLBENCH_TRIAL"
@@ -44,7 +44,7 @@ def make_private(campaign: str, trial: str) -> Path:
     return folder
 
 
-def record_group(private: Path, group: Group) -> None:
+def record_group(private: Path, group: ControlGroup) -> None:
     folders = {name: str(path) for name, path in group.folders.items()}
     (private / _GROUP_FILE).write_text(json.dumps({"v": 1, "folders": folders}))
 
@@ -71,7 +71,7 @@ def _folder() -> Path:
     return paths.cache() / "running"
 
 
-def _recorded_group(private: Path) -> Group | None:
+def _recorded_group(private: Path) -> ControlGroup | None:
     """The group written down beside a trial; None unless it carries this very trial's name."""
     try:
         record = json.loads((private / _GROUP_FILE).read_text())
@@ -81,7 +81,7 @@ def _recorded_group(private: Path) -> Group | None:
     for folder in folders.values():
         if folder.name != private.name or not (folder / "cgroup.procs").exists():
             return None
-    return Group(folders) if folders else None
+    return ControlGroup(folders) if folders else None
 
 
 def _kill_marked(beginning: bytes, seconds: float = 5.0) -> set[int]:

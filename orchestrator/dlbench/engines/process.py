@@ -21,7 +21,7 @@ from pathlib import Path
 from dlbench.engines import cgroups, leftovers
 from dlbench.engines.base import Exit, Limits, Request, Scope
 from dlbench.engines.boundedlog import BoundedLog
-from dlbench.engines.group import Group, create
+from dlbench.engines.control_group import ControlGroup, create
 from dlbench.engines.keeper import Keeper
 from dlbench.errors import UserError
 
@@ -104,7 +104,7 @@ class ProcessEngine:
 class RunningProcess:
     """A started trial; see `base.Running`."""
 
-    def __init__(self, request: Request, private: Path, group: Group | None) -> None:
+    def __init__(self, request: Request, private: Path, group: ControlGroup | None) -> None:
         self._request = request
         self._private = private
         self._group = group
@@ -232,7 +232,7 @@ class RunningProcess:
             )
 
 
-def _set_limits(group: Group, limits: Limits) -> None:
+def _set_limits(group: ControlGroup, limits: Limits) -> None:
     try:
         group.limit(limits)
     except OSError as error:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dlbench import paths
-from dlbench.environments import base, context, installs, labels, locks, wheels
+from dlbench.environments import base_images, context, installs, labels, locks, wheels
 from dlbench.environments.progress import Progress, Step, silent
 from dlbench.environments.releases import Release
 from dlbench.environments.targets import Target
@@ -72,7 +72,7 @@ def build(
     with wheels.exclusively(guard):
         if found := find_image(client, release, device):
             return found
-        ground = base.resolve(client, release, progress)
+        ground = base_images.resolve(client, release, progress)
         cuda = _cuda_image(client, release, device, progress) or ground.id
         fetched = wheels.fetch(release, device, ground.python, progress)
         instructions = dockerfile().read_bytes()
@@ -181,7 +181,7 @@ def _cuda_image(
 ) -> str | None:
     if device != "gpu" or release.cuda is None or release.cuda.base is None:
         return None
-    image = base.obtained(client, release.cuda.base, progress)
+    image = base_images.obtained(client, release.cuda.base, progress)
     if image is None:
         raise UserError(
             f"{release.name} on a GPU needs CUDA's libraries from {release.cuda.base}, which can't "

@@ -26,7 +26,7 @@ _MARKER = "ready.json"
 
 
 @dataclass(frozen=True)
-class Prepared:
+class Venv:
     """An environment that is ready."""
 
     python: Path
@@ -57,7 +57,7 @@ def folder(release: Release, device: str) -> Path:
     return paths.cache() / "environments" / name
 
 
-def ready(release: Release, device: str) -> Prepared | None:
+def ready(release: Release, device: str) -> Venv | None:
     """The environment, if it is ready. Starts no process."""
     begun = time.monotonic()
     place = folder(release, device)
@@ -69,12 +69,12 @@ def ready(release: Release, device: str) -> Prepared | None:
     # A link to an interpreter that has gone (a Python was removed) does not exist either.
     if marker.digest != release.lock_digest(device) or not python.exists():
         return None
-    return Prepared(python, **asdict(marker), ready_s=time.monotonic() - begun)
+    return Venv(python, **asdict(marker), ready_s=time.monotonic() - begun)
 
 
 def prepare(
     release: Release, device: str, progress: Progress = silent, *, install_python: bool = True
-) -> Prepared:
+) -> Venv:
     """Make the environment of this release, unless it is ready already."""
     begun = time.monotonic()
     if found := ready(release, device):
@@ -96,7 +96,7 @@ def prepare(
         written.write_text(json.dumps(asdict(marker)), encoding="utf-8")
         written.replace(place / _MARKER)
         progress(Step("install", release.name, len(fetched), len(fetched)))
-    return Prepared(place / "bin" / "python", **asdict(marker), ready_s=time.monotonic() - begun)
+    return Venv(place / "bin" / "python", **asdict(marker), ready_s=time.monotonic() - begun)
 
 
 def differences(release: Release, device: str) -> list[str]:

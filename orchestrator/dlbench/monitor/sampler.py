@@ -17,7 +17,7 @@ from dlbench.engines.base import Exit, Scope
 from dlbench.errors import UserError
 from dlbench.monitor.gpu import Gpus
 from dlbench.monitor.lines import Lines
-from dlbench.monitor.process import MainProcess, SystemCpu
+from dlbench.monitor.main_process import MainProcess, SystemCpu
 from dlbench.monitor.samples import (
     GpuSample,
     Reading,
@@ -27,7 +27,7 @@ from dlbench.monitor.samples import (
     sample_line,
     totals_line,
 )
-from dlbench.monitor.source import Gone, Source, StatsStream, choose
+from dlbench.monitor.source import CounterSource, Gone, StatsStream, choose
 
 SLOWEST_HZ, FASTEST_HZ = 0.1, 20.0
 _SECOND = 0.999
@@ -64,7 +64,7 @@ class Monitor:
         self._zero = time.monotonic() if zero is None else zero
         self._selection = gpus
         self._file = Lines(file)
-        self._source: Source = choose(scope, stats)
+        self._source: CounterSource = choose(scope, stats)
         self._main = MainProcess(scope.pid)
         self._system = SystemCpu()
         self._gpus: Gpus | None = None

@@ -16,7 +16,7 @@ class Gone(Exception):
     """The counters are no longer there: the trial has ended and its traces were removed."""
 
 
-class Source(Protocol):
+class CounterSource(Protocol):
     """Somewhere to read a trial's counters."""
 
     name: str
@@ -38,7 +38,7 @@ class Source(Protocol):
     def close(self) -> None: ...
 
 
-def choose(scope: Scope, stats: StatsStream | None = None) -> Source:
+def choose(scope: Scope, stats: StatsStream | None = None) -> CounterSource:
     """The most exact source that can be opened: cgroup, the daemon, the process tree."""
     from dlbench.monitor.cgroup1 import CgroupV1
     from dlbench.monitor.cgroup2 import CgroupV2

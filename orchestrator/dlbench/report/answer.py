@@ -9,13 +9,14 @@ from dataclasses import dataclass
 
 from dlbench.report.material import Material
 from dlbench.report.metrics import QUALITY, TRAINING, written
-from dlbench.statistics import Comparison, Outcome, Verdict
 from dlbench.statistics.answers import islands
+from dlbench.statistics.comparison import Comparison
+from dlbench.statistics.verdicts import Decision, Verdict
 from dlbench.statistics.words import count, listing
 
 
 @dataclass(frozen=True)
-class Said:
+class WorkloadAnswer:
     """What is to be said of one workload."""
 
     workload: str
@@ -29,7 +30,7 @@ class Said:
 class Answer:
     headline: str
     summary: tuple[str, ...]
-    workloads: tuple[Said, ...]
+    workloads: tuple[WorkloadAnswer, ...]
 
 
 def answer(material: Material) -> Answer:
@@ -38,7 +39,7 @@ def answer(material: Material) -> Answer:
     return Answer(headline, tuple(_summary(material)), said)
 
 
-def _at(material: Material, workload: str) -> Said:
+def _at(material: Material, workload: str) -> WorkloadAnswer:
     times = material.comparison(workload, TRAINING)
     sentences: list[str] = []
     if times is not None and len(times.summaries) > 1:
@@ -47,9 +48,9 @@ def _at(material: Material, workload: str) -> Said:
         quality = material.comparison(workload, metric)
         if quality is not None and len(quality.summaries) > 1:
             sentences.append(f"{metric.title}: {quality.answer}")
-    family = material.family(workload, TRAINING)
-    warnings = family.warnings if family else ()
-    return Said(workload, _headline(times, workload), tuple(sentences), warnings)
+    case = material.case(workload, TRAINING)
+    warnings = case.warnings if case else ()
+    return WorkloadAnswer(workload, _headline(times, workload), tuple(sentences), warnings)
 
 
 def _headline(times: Comparison | None, workload: str) -> str:
@@ -73,7 +74,7 @@ def _headline(times: Comparison | None, workload: str) -> str:
     if not against:
         return f"No two contenders on {workload} can be compared."
     won = [v for v in against if _wins(v, best)]
-    few = [v for v in against if v.outcome is Outcome.TOO_FEW]
+    few = [v for v in against if v.decision is Decision.TOO_FEW]
     if len(won) == len(against):
         return f"{best} is the fastest on {workload}: {median}{_lead(times, best)}."
     if won:
@@ -119,7 +120,7 @@ def _leader(compared: Sequence[tuple[Comparison, Sequence[str]]], total: str) ->
     if not compared:
         return f"There is nothing to compare in any of the {total} below."
     name, number = Counter(part[0] for _, part in compared).most_common(1)[0]
-    few = all(v.outcome is Outcome.TOO_FEW for times, _ in compared for v in times.tested)
+    few = all(v.decision is Decision.TOO_FEW for times, _ in compared for v in times.tested)
     why = "there are too few runs to show it" if few else "it is not shown to be the fastest on any"
     return f"{name} was the quickest on {number} of {total}, but {why}."
 
@@ -174,8 +175,8 @@ def _lead(times: Comparison, best: str) -> str:
 
 
 def _wins(verdict: Verdict, name: str) -> bool:
-    wanted = Outcome.BETTER if verdict.first == name else Outcome.WORSE
-    return verdict.outcome is wanted
+    wanted = Decision.BETTER if verdict.first == name else Decision.WORSE
+    return verdict.decision is wanted
 
 
 def _other(first: str, second: str, name: str) -> str:

@@ -10,7 +10,7 @@ from dlbench.report.groups import Group
 from dlbench.report.material import Material
 from dlbench.report.metrics import PEAK_MEMORY, TRAINING, Metric
 from dlbench.report.tables import Cell, Chart, Table
-from dlbench.statistics import effect
+from dlbench.statistics.effects import effect
 
 _MOST_IN_LEAD = 20
 PHASES = (
@@ -224,7 +224,7 @@ def _changes(material: Material) -> list[str]:
     """Where the level of a framework's training time changed along its releases."""
     said = []
     for place in material.places:
-        family = material.family(place, TRAINING)
-        for line in family.history if family else ():
+        case = material.case(place, TRAINING)
+        for line in case.history if case else ():
             said += [f"{place}: {line.framework}. {change.sentence}" for change in line.changes]
     return said

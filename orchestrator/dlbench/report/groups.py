@@ -9,9 +9,10 @@ from functools import cached_property
 from pathlib import Path
 
 from dlbench.analysis.groups import Conditions
+from dlbench.campaigns.trial_result import TrialResult
 from dlbench.report.metrics import Metric
-from dlbench.results import TrialResult
-from dlbench.statistics import Comparison, Measurements, compare
+from dlbench.statistics.comparison import Comparison, compare
+from dlbench.statistics.measurements import Measurements
 
 _DRAWS = 1000
 

@@ -13,19 +13,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from dlbench.analysis.comparison import Across, Family
-from dlbench.analysis.groups import Stratum, strata
+from dlbench.analysis.campaign_comparison import Across, CaseComparison
+from dlbench.analysis.groups import Case, cases_of
 from dlbench.analysis.metrics import find_metric
+from dlbench.analysis.opened import read_files
 from dlbench.analysis.results import Results, open_results
-from dlbench.analysis.sources import read_files
-from dlbench.campaign import Campaign
-from dlbench.certificates import Certificate
+from dlbench.campaigns.folder import Campaign
+from dlbench.campaigns.trial_result import TrialResult
 from dlbench.errors import UserError
-from dlbench.plan import Trial
+from dlbench.planning.plan import Trial
 from dlbench.report.groups import Group, described
 from dlbench.report.metrics import COMPARED, QUALITY, TRAINING, Metric
-from dlbench.results import TrialResult
-from dlbench.statistics import Comparison, Interval, Verdict
+from dlbench.running.certificates import Certificate
+from dlbench.statistics.comparison import Comparison
+from dlbench.statistics.intervals import Interval
+from dlbench.statistics.verdicts import Verdict
 
 TESTED = (TRAINING, *QUALITY)
 """The metrics on which differences are tested. Of the others sizes and intervals are shown, and
@@ -33,7 +35,7 @@ nothing is claimed: asking ten questions of each pair would make every answer we
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownValue:
     """A group's middle with its interval, in the unit that is shown."""
 
     middle: float
@@ -65,7 +67,7 @@ class Material:
     certificates: tuple[Certificate, ...]
     groups: tuple[Group, ...]
     _places: Mapping[tuple[str, tuple[tuple[str, str], ...]], str] = field(repr=False)
-    _families: dict[str, dict[str, Family]] = field(default_factory=dict, repr=False)
+    _families: dict[str, dict[str, CaseComparison]] = field(default_factory=dict, repr=False)
     _across: dict[str, tuple[Across, ...]] = field(default_factory=dict, repr=False)
     _described: dict[str, dict[str, Comparison]] = field(default_factory=dict, repr=False)
 
@@ -98,7 +100,7 @@ class Material:
         """Those that any complete trial has."""
         return tuple(m for m in COMPARED if any(group.values(m) for group in self.groups))
 
-    def family(self, place: str, metric: Metric) -> Family | None:
+    def case(self, place: str, metric: Metric) -> CaseComparison | None:
         """All contenders of a place on a metric; None where nobody has it."""
         if metric not in self.metrics or metric not in TESTED:
             return None
@@ -106,29 +108,28 @@ class Material:
             compared = self.frames.compare(metric.key, stability=metric is TRAINING)
             self._across[metric.key] = compared.across
             self._families[metric.key] = {
-                self._places[family.stratum.workload, family.stratum.fixed]: family
-                for family in compared.families
+                self._places[case.case.workload, case.case.fixed]: case for case in compared.cases
             }
         return self._families[metric.key].get(place)
 
     def across(self, metric: Metric) -> tuple[Across, ...]:
         """The contenders ranked across workloads, where there are enough of these."""
         if self.places:
-            self.family(self.places[0], metric)
+            self.case(self.places[0], metric)
         return self._across.get(metric.key, ())
 
     def comparison(self, place: str, metric: Metric) -> Comparison | None:
-        """As `family`, for all metrics; those not tested are described against the best."""
+        """As `case`, for all metrics; those not tested are described against the best."""
         if metric in TESTED:
-            family = self.family(place, metric)
-            return family.comparison if family else None
+            case = self.case(place, metric)
+            return case.comparison if case else None
         if metric.key not in self._described:
             self._described[metric.key] = {
                 place: described(self.at(place), metric) for place in self.places
             }
         return self._described[metric.key].get(place)
 
-    def shown(self, group: Group, metric: Metric) -> Shown | None:
+    def shown(self, group: Group, metric: Metric) -> ShownValue | None:
         comparison = self.comparison(group.place, metric)
         summary = comparison.summaries.get(group.contender) if comparison else None
         if summary is None or not summary.n or not group.complete:
@@ -137,7 +138,7 @@ class Material:
         if metric.kind.scale == "difference":
             middle, around = summary.mean, summary.mean_interval
         low, high = (around.low * factor, around.high * factor) if around else (None, None)
-        return Shown(middle * factor, low, high, summary.n)
+        return ShownValue(middle * factor, low, high, summary.n)
 
     def against_best(self, group: Group, metric: Metric) -> AgainstBest | None:
         """None: the group is not ranked."""
@@ -169,15 +170,15 @@ def load(folder: Path) -> Material:
         for name, content in zip(names, contents, strict=True)
         if content is not None
     }
-    every = strata(trials, find_metric(TRAINING.key, trials.schema), "release")
+    every = cases_of(trials, find_metric(TRAINING.key, trials.schema), "release")
     places = _places(every)
     groups = []
-    for stratum in every:
-        for group in stratum.groups:
+    for case in every:
+        for group in case.groups:
             own = [name for name in group.members if name in results]
             groups.append(
                 Group(
-                    places[stratum.workload, stratum.fixed],
+                    places[case.workload, case.fixed],
                     group.name,
                     tuple(results[name] for name in own),
                     group.conditions,
@@ -197,18 +198,18 @@ def load(folder: Path) -> Material:
     )
 
 
-def _places(every: Sequence[Stratum]) -> dict[tuple[str, tuple[tuple[str, str], ...]], str]:
-    """A name for each stratum: the workload, and what else tells it apart."""
-    engines = {dict(stratum.fixed).get("engine") for stratum in every}
+def _places(every: Sequence[Case]) -> dict[tuple[str, tuple[tuple[str, str], ...]], str]:
+    """A name for each case: the workload, and what else tells it apart."""
+    engines = {dict(case.fixed).get("engine") for case in every}
     named = {}
-    for stratum in every:
-        fixed = dict(stratum.fixed)
+    for case in every:
+        fixed = dict(case.fixed)
         apart = [fixed[key] for key, usual in (("device", "cpu"), ("setting", "matched"))
                  if fixed.get(key, usual) != usual]  # fmt: skip
         if len(engines) > 1:
             apart.append(fixed.get("engine", ""))
-        name = f"{stratum.workload} ({', '.join(apart)})" if apart else stratum.workload
-        named[stratum.workload, stratum.fixed] = name
+        name = f"{case.workload} ({', '.join(apart)})" if apart else case.workload
+        named[case.workload, case.fixed] = name
     return named
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dlbench.results import TrialResult
-from dlbench.statistics import ENERGY, LOSS, MEMORY, SCORE, THROUGHPUT, TIME, Kind
+from dlbench.campaigns.trial_result import TrialResult
+from dlbench.statistics.measurements import ENERGY, LOSS, MEMORY, SCORE, THROUGHPUT, TIME, Kind
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from functools import cache
 from importlib import resources
 
 from dlbench import __version__
-from dlbench.machine import cautions
+from dlbench.host.machine import cautions
 from dlbench.report import records
 from dlbench.report.answer import answer
 from dlbench.report.charts import lead

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dlbench.certificates import Certificate
-from dlbench.execute import log_tail
-from dlbench.plan import Trial
+from dlbench.campaigns.trial_result import TrialResult
+from dlbench.planning.plan import Trial
 from dlbench.report.groups import Group
 from dlbench.report.material import Material
-from dlbench.results import TrialResult
+from dlbench.running.certificates import Certificate
+from dlbench.running.execute import log_tail
 from dlbench.statistics.words import count
 
 _MOST_FAILURES = 100
@@ -106,13 +106,13 @@ def _command(group: Group, planned: Mapping[str, Trial]) -> Command:
 
 
 @dataclass(frozen=True)
-class Machine:
+class MachineFacts:
     name: str
     """Empty where there is only one."""
     facts: tuple[tuple[str, str], ...]
 
 
-def machines(material: Material) -> list[Machine]:
+def machines(material: Material) -> list[MachineFacts]:
     """Every machine's fingerprint in words, what is not known left out; then what is common."""
     every = material.frames.machines()
     trials = Counter(result.machine for result in material.results)
@@ -124,13 +124,16 @@ def machines(material: Material) -> list[Machine]:
         ("Campaign", about.get("id")),
     ]
     if len(every) < 2:
-        return [Machine("", _told([*_facts(about.get("machine") or {}), *common]))]
+        return [MachineFacts("", _told([*_facts(about.get("machine") or {}), *common]))]
     found = [
-        Machine(f"Machine {digest[:6]}: {count(trials[digest], 'trial')}", _told(_facts(one)))
+        MachineFacts(f"Machine {digest[:6]}: {count(trials[digest], 'trial')}", _told(_facts(one)))
         for digest, one in every.items()
     ]
     merged = [str(one.get("id")) for one in about.get("merged") or () if isinstance(one, dict)]
-    return [*found, Machine("All together", _told([*common, ("Merged of", ", ".join(merged))]))]
+    return [
+        *found,
+        MachineFacts("All together", _told([*common, ("Merged of", ", ".join(merged))])),
+    ]
 
 
 def _told(facts: Iterable[tuple[str, object]]) -> tuple[tuple[str, str], ...]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dlbench.campaigns.trial_result import TrialResult
 from dlbench.report.groups import Group
 from dlbench.report.material import Material
 from dlbench.report.metrics import QUALITY, Metric, written
 from dlbench.report.tables import Cell, Chart, Table
-from dlbench.results import TrialResult
 from dlbench.statistics.words import count, listing
 
 _MOST_SEEDS = 40

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from dlbench.report import charts, confusion, sameness, series
+from dlbench.report import charts, confusion, sameness, time_charts
 from dlbench.report.material import Material
 from dlbench.report.metrics import (
     CPU,
@@ -39,11 +39,11 @@ def sections(material: Material) -> Iterator[Section]:
     made: tuple[Callable[[Material], Section | None], ...] = (
         _bars("time", "Training time and throughput", (TRAINING, SPEED, STEP)),
         _bars("quality", "Quality", QUALITY),
-        _drawn("convergence", "Convergence", series.convergence),
+        _drawn("convergence", "Convergence", time_charts.convergence),
         _drawn("phases", "Where the time goes", charts.phases),
-        _drawn("steps", "Step times", series.step_times),
+        _drawn("steps", "Step times", time_charts.step_times),
         _bars("resources", "Memory, CPU and energy", (PEAK_MEMORY, GPU_MEMORY, CPU, GPU_ENERGY)),
-        _drawn("timelines", "Resources over a trial", series.timelines),
+        _drawn("timelines", "Resources over a trial", time_charts.timelines),
         _drawn("memory", "Memory against speed", charts.memory_against_speed),
         _drawn("speed-ups", "GPU against CPU", charts.speed_ups),
         _told("history", "Over the releases", charts.history),

@@ -8,16 +8,7 @@ from collections.abc import Iterator, Sequence
 from dlbench.report.answer import answer
 from dlbench.report.groups import Group
 from dlbench.report.material import Material
-from dlbench.report.metrics import (
-    ACCURACY,
-    MAE,
-    MSE,
-    PEAK_MEMORY,
-    STEP,
-    TRAINING,
-    Metric,
-    written,
-)
+from dlbench.report.metrics import ACCURACY, MAE, MSE, PEAK_MEMORY, STEP, TRAINING, Metric, written
 from dlbench.report.records import asked, failures, machines
 
 _COLUMNS = (TRAINING, STEP, ACCURACY, MAE, MSE, PEAK_MEMORY)

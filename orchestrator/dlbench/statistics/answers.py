@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .verdicts import Outcome, Verdict, by_how_much, observed
-from .words import listing, p_value
+from dlbench.statistics.verdicts import Decision, Verdict, by_how_much, observed
+from dlbench.statistics.words import listing, p_value
 
 if TYPE_CHECKING:
-    from .comparison import Comparison
+    from dlbench.statistics.comparison import Comparison
 
 _MOST = 6
 """So many opponents are named one by one; the rest are in the table."""
@@ -24,7 +24,7 @@ def answer(comparison: Comparison) -> str:
     across = [
         v
         for v in comparison.verdicts
-        if v.outcome is Outcome.NOT_COMPARABLE
+        if v.decision is Decision.NOT_COMPARABLE
         and v.first in comparison.ranking
         and v.second in comparison.ranking
     ]
@@ -58,9 +58,9 @@ def _leader(comparison: Comparison, island: list[str]) -> str:
     place = {name: i for i, name in enumerate(island)}
     against.sort(key=lambda v: place[_other(v, best)])
     beaten = [v for v in against if _wins(v, best)]
-    level = [v for v in against if v.outcome is Outcome.EQUIVALENT]
-    unshown = [v for v in against if v.outcome is Outcome.NOT_SHOWN]
-    few = [v for v in against if v.outcome is Outcome.TOO_FEW]
+    level = [v for v in against if v.decision is Decision.EQUIVALENT]
+    unshown = [v for v in against if v.decision is Decision.NOT_SHOWN]
+    few = [v for v in against if v.decision is Decision.TOO_FEW]
     kind = comparison.kind
     margins = [f"than {_other(v, best)} by {_size(v)}" for v in beaten[:_MOST]]
     if len(beaten) > _MOST:
@@ -100,8 +100,8 @@ def _other(verdict: Verdict, name: str) -> str:
 
 
 def _wins(verdict: Verdict, name: str) -> bool:
-    won = Outcome.BETTER if verdict.first == name else Outcome.WORSE
-    return verdict.outcome is won
+    won = Decision.BETTER if verdict.first == name else Decision.WORSE
+    return verdict.decision is won
 
 
 def _size(verdict: Verdict) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from .effects import Effect, comparable_scale, measure
-from .intervals import DRAWS, SEED, Floats, Resamples, resample
-from .margins import Equivalence, equivalence
-from .measurements import (
+from dlbench.statistics.effects import Effect, comparable_scale, measure
+from dlbench.statistics.intervals import DRAWS, SEED, Floats, Resamples, resample
+from dlbench.statistics.margins import Equivalence, equivalence
+from dlbench.statistics.measurements import (
     TIME,
     Kind,
     Measurements,
@@ -21,11 +21,11 @@ from .measurements import (
     reasons_between,
     runs_of,
 )
-from .rank_tests import RankTest, rank_sum, signed_rank
-from .ranks import differences
-from .sample_size import SampleSize, holm
-from .summary import Summary, summarise
-from .verdicts import Outcome, Verdict, judge
+from dlbench.statistics.rank_tests import RankTest, rank_sum, signed_rank
+from dlbench.statistics.ranks import differences
+from dlbench.statistics.sample_size import SampleSize, holm
+from dlbench.statistics.summary import Summary, summarise
+from dlbench.statistics.verdicts import Decision, Verdict, judge
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Comparison:
 
     @property
     def tested(self) -> tuple[Verdict, ...]:
-        return tuple(v for v in self.verdicts if v.outcome is not Outcome.NOT_COMPARABLE)
+        return tuple(v for v in self.verdicts if v.decision is not Decision.NOT_COMPARABLE)
 
     @property
     def sizes(self) -> tuple[SampleSize, ...]:
@@ -73,7 +73,7 @@ class Comparison:
     @property
     def answer(self) -> str:
         """One paragraph: who leads and by how much, what is not shown, who is not ranked."""
-        from .answers import answer
+        from dlbench.statistics.answers import answer
 
         return answer(self)
 
@@ -165,7 +165,7 @@ def compare(
     verdicts = tuple(
         judged[pair]
         if pair in judged
-        else Verdict(*pair, kind, Outcome.NOT_COMPARABLE, refused[pair])
+        else Verdict(*pair, kind, Decision.NOT_COMPARABLE, refused[pair])
         for pair in wanted
     )
     apart = {name: why for name, why in alone.items() if why}

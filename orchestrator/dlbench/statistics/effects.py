@@ -11,14 +11,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .intervals import DRAWS, SEED, Floats, Interval, Resamples, interval, resample
-from .measurements import TIME, Kind
-from .rank_tests import (
+from dlbench.statistics.intervals import (
+    DRAWS,
+    SEED,
+    Floats,
+    Interval,
+    Resamples,
+    interval,
+    resample,
+)
+from dlbench.statistics.measurements import TIME, Kind
+from dlbench.statistics.rank_tests import (
     shift_of_groups,
     shift_of_pairs,
 )
-from .ranks import cliffs_delta, differences, median
-from .words import number
+from dlbench.statistics.ranks import cliffs_delta, differences, median
+from dlbench.statistics.words import number
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from .words import number, percent, together
+from dlbench.statistics.words import number, percent, together
 
 Floats = npt.NDArray[np.float64]
 

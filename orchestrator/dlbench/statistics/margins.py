@@ -13,13 +13,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .effects import comparable_scale
-from .intervals import Floats, Interval
-from .measurements import TIME, Kind
-from .rank_tests import rank_sum, rank_sum_interval, signed_rank, signed_rank_interval
-from .ranks import differences
-from .sample_size import least_p, least_p_unpaired
-from .words import number, percent, together
+from dlbench.statistics.effects import comparable_scale
+from dlbench.statistics.intervals import Floats, Interval
+from dlbench.statistics.measurements import TIME, Kind
+from dlbench.statistics.rank_tests import (
+    rank_sum,
+    rank_sum_interval,
+    signed_rank,
+    signed_rank_interval,
+)
+from dlbench.statistics.ranks import differences
+from dlbench.statistics.sample_size import least_p, least_p_unpaired
+from dlbench.statistics.words import number, percent, together
 
 
 @dataclass(frozen=True)

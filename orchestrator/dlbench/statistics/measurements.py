@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from .intervals import Floats
+from dlbench.statistics.intervals import Floats
 
 
 @dataclass(frozen=True)

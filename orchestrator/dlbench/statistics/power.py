@@ -14,11 +14,11 @@ from statistics import NormalDist
 
 import numpy as np
 
-from .intervals import SEED, Floats
-from .measurements import TIME, Kind
-from .rank_tests import rank_sum_critical, signed_rank_critical
-from .sample_size import pairs_needed, runs_needed
-from .words import number, percent
+from dlbench.statistics.intervals import SEED, Floats
+from dlbench.statistics.measurements import TIME, Kind
+from dlbench.statistics.rank_tests import rank_sum_critical, signed_rank_critical
+from dlbench.statistics.sample_size import pairs_needed, runs_needed
+from dlbench.statistics.words import number, percent
 
 _SIMULATED = 2_000
 _MOST_SIMULATED = 200
@@ -68,9 +68,9 @@ class Plan:
     def sentence(self) -> str:
         what = f"a factor of {number(self.wanted)}" if self.ratio else number(self.wanted)
         unit = "pairs" if self.paired else "runs in each group"
-        family = f" among {self.comparisons} comparisons" if self.comparisons > 1 else ""
+        among = f" among {self.comparisons} comparisons" if self.comparisons > 1 else ""
         said = (
-            f"To see a difference of {what} with a chance of {percent(self.power)}{family}, "
+            f"To see a difference of {what} with a chance of {percent(self.power)}{among}, "
             f"{self.repeats} {unit} are needed"
         )
         if self.cautious > self.repeats:

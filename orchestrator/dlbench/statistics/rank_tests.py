@@ -16,9 +16,9 @@ from typing import Literal
 
 import numpy as np
 
-from .intervals import Floats, Interval
-from .ranks import difference_order, midranks, ties, walsh_order
-from .words import p_value
+from dlbench.statistics.intervals import Floats, Interval
+from dlbench.statistics.ranks import difference_order, midranks, ties, walsh_order
+from dlbench.statistics.words import p_value
 
 Side = Literal["two-sided", "greater", "less"]
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from .intervals import Floats
+from dlbench.statistics.intervals import Floats
 
 _WRITTEN_DOWN = 250_000
 

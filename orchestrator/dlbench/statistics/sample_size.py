@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .words import count, number
+from dlbench.statistics.words import count, number
 
 
 def least_p(n_pairs: int) -> float:
@@ -40,7 +40,7 @@ def runs_needed(alpha: float = 0.05, comparisons: int = 1) -> int:
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Holm's adjusted p-values, in the given order. The family's error stays within alpha."""
+    """Holm's adjusted p-values, in the given order. The error of them all stays within alpha."""
     order = sorted(range(len(p_values)), key=lambda i: p_values[i])
     adjusted = [1.0] * len(p_values)
     worst = 0.0
@@ -79,11 +79,11 @@ class SampleSize:
         else:
             size = f"{self.runs[0]} and {count(self.runs[1], 'run')}"
             unit = f"{count(self.needed, 'run')} on either side"
-        family = f" and {self.comparisons} comparisons" if self.comparisons > 1 else ""
+        among = f" and {self.comparisons} comparisons" if self.comparisons > 1 else ""
         asked = number(self.alpha)
         if self.comparisons > 1:
             asked = f"{asked}/{self.comparisons} = {number(self.alpha / self.comparisons, 3)}"
-        said = f"With {size}{family} the least p is {number(self.least, 3)}"
+        said = f"With {size}{among} the least p is {number(self.least, 3)}"
         if self.enough:
             return f"{said}, within {asked}: a difference can be shown."
         needed = f"{unit} {'is' if self.needed == 1 else 'are'} needed"

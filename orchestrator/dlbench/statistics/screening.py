@@ -12,8 +12,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from .intervals import Floats
-from .stability import _BLOCKS, _NORMAL_MAD, _best_split
+from dlbench.statistics.intervals import Floats
+from dlbench.statistics.stability import _BLOCKS, _NORMAL_MAD, _best_split
 
 _SLACK = 0.999
 """Sums in another order differ in their last digits; nothing may slip through for that."""

@@ -15,9 +15,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from .intervals import SEED, Floats
-from .ranks import median
-from .words import count, listing, number, percent
+from dlbench.statistics.intervals import SEED, Floats
+from dlbench.statistics.ranks import median
+from dlbench.statistics.words import count, listing, number, percent
 
 _BLOCKS = 24
 _SHUFFLES = 999

@@ -7,8 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .intervals import DRAWS, SEED, Floats, Interval, Resamples, interval, resample
-from .words import count, number, percent
+from dlbench.statistics.intervals import (
+    DRAWS,
+    SEED,
+    Floats,
+    Interval,
+    Resamples,
+    interval,
+    resample,
+)
+from dlbench.statistics.words import count, number, percent
 
 
 @dataclass(frozen=True)

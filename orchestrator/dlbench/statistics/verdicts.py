@@ -11,15 +11,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from .effects import Effect
-from .margins import Equivalence, within_margin
-from .measurements import Kind, Reason
-from .rank_tests import RankTest
-from .sample_size import SampleSize
-from .words import count, listing, number, p_value
+from dlbench.statistics.effects import Effect
+from dlbench.statistics.margins import Equivalence, within_margin
+from dlbench.statistics.measurements import Kind, Reason
+from dlbench.statistics.rank_tests import RankTest
+from dlbench.statistics.sample_size import SampleSize
+from dlbench.statistics.words import count, listing, number, p_value
 
 
-class Outcome(Enum):
+class Decision(Enum):
     BETTER = "better"
     WORSE = "worse"
     EQUIVALENT = "equivalent"
@@ -35,7 +35,7 @@ class Verdict:
     first: str
     second: str
     kind: Kind
-    outcome: Outcome
+    decision: Decision
     reasons: tuple[Reason, ...] = ()
     """Why they are not comparable."""
     effect: Effect | None = None
@@ -50,7 +50,7 @@ class Verdict:
 
     @property
     def different(self) -> bool:
-        return self.outcome in (Outcome.BETTER, Outcome.WORSE)
+        return self.decision in (Decision.BETTER, Decision.WORSE)
 
     @property
     def sentence(self) -> str:
@@ -61,14 +61,14 @@ class Verdict:
 
     def _said(self) -> str:
         pair = f"{self.first} and {self.second}"
-        if self.outcome is Outcome.NOT_COMPARABLE:
+        if self.decision is Decision.NOT_COMPARABLE:
             why = listing([reason.value for reason in self.reasons])
             return f"{pair} are not comparable: {why}"
         effect, size, adjusted = self.effect, self.size, self.adjusted
         assert effect is not None and size is not None and adjusted is not None
         seen = observed(effect, self.first, self.second)
         if self.different:
-            word = self.kind.better if self.outcome is Outcome.BETTER else self.kind.worse
+            word = self.kind.better if self.decision is Decision.BETTER else self.kind.worse
             said = f"{self.first} is {word} than {self.second} by {by_how_much(effect)}"
             around = effect.interval
             unsure = ""
@@ -76,7 +76,7 @@ class Verdict:
                 # The ranks differ beyond doubt, the size may still be small.
                 unsure = ", though the interval includes no difference"
             return f"{said} ({p_value(adjusted)}{unsure})"
-        if self.outcome is Outcome.TOO_FEW:
+        if self.decision is Decision.TOO_FEW:
             have = " and ".join(str(n) for n in size.runs)
             unit = "pairs" if effect.paired else "runs"
             each = "" if effect.paired else " on either side"
@@ -84,7 +84,7 @@ class Verdict:
                 f"There are too few runs to tell {pair} apart: {have} {unit}, "
                 f"{size.needed}{each} are needed; so far {seen}"
             )
-        if self.outcome is Outcome.EQUIVALENT:
+        if self.decision is Decision.EQUIVALENT:
             assert self.equivalence is not None
             within = within_margin(self.equivalence.margin, self.equivalence.ratio)
             return f"{pair} are equivalent {within}: {seen}"
@@ -116,7 +116,7 @@ def judge(
     equivalent_adjusted: float | None = None,
     left_out: tuple[int, int] = (0, 0),
 ) -> Verdict:
-    """The one outcome that the numbers allow.
+    """The one decision that the numbers allow.
 
     A margin says which differences do not matter: a pair shown to lie within it is equivalent, even
     where the test resolves a smaller difference. A difference counts only where the estimate and
@@ -124,17 +124,17 @@ def judge(
     """
     alpha = size.alpha
     if equivalent is not None and equivalent_adjusted is not None and equivalent_adjusted <= alpha:
-        outcome = Outcome.EQUIVALENT
+        decision = Decision.EQUIVALENT
     elif adjusted <= alpha and effect.direction:
-        outcome = Outcome.BETTER if effect.first_is_better else Outcome.WORSE
+        decision = Decision.BETTER if effect.first_is_better else Decision.WORSE
     elif not size.enough:
-        outcome = Outcome.TOO_FEW
+        decision = Decision.TOO_FEW
     else:
-        outcome = Outcome.NOT_SHOWN
+        decision = Decision.NOT_SHOWN
     return Verdict(
         *verdict_of,
         kind=effect.kind,
-        outcome=outcome,
+        decision=decision,
         effect=effect,
         test=test,
         adjusted=adjusted,

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from dlbench.errors import unknown
-from dlbench.graph import count_parameters
+from dlbench.planning.graph import count_parameters
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dlbench.graph import Graph, Shape
+from dlbench.planning.graph import Graph, Shape
 
 
 def mnist_cnn(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dlbench.graph import Graph
+from dlbench.planning.graph import Graph
 from dlbench.workloads import Workload
 
 _HEAD = {"output": "enthalpy", "target": "value", "mask": None}

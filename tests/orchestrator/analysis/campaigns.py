@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from dlbench.campaign import Campaign
+from dlbench.campaigns.folder import Campaign
+from dlbench.campaigns.outcomes import Outcome
+from dlbench.campaigns.trial_result import TrialResult
 from dlbench.formats import Event, digest
-from dlbench.outcomes import Outcome
-from dlbench.plan import Trial
-from dlbench.results import TrialResult
+from dlbench.planning.plan import Trial
 
 
 @dataclass(frozen=True)

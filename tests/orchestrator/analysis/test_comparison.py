@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import dlbench
+from dlbench.campaigns.outcomes import Outcome
 from dlbench.errors import UserError
-from dlbench.outcomes import Outcome
 from tests.orchestrator.analysis.campaigns import Cell, around, write
-from tests.orchestrator.analysis.conftest import Command
+from tests.orchestrator.command import Command
 
 
 def test_a_real_difference_is_said_with_factor_and_interval(
@@ -38,7 +38,7 @@ def test_too_few_runs_is_not_no_difference(tmp_path: Path, command: Command) -> 
     said = command("compare", write(tmp_path / "alike", alike), "--metric", "time")
     assert "a@1 is not shown to differ from b@1" in said.out
     said = command("compare", tmp_path / "alike", "--metric", "time", "--margin", "1.05", "--json")
-    assert said.json["comparisons"][0]["families"][0]["pairs"][0]["verdict"] == "equivalent"
+    assert said.json["comparisons"][0]["cases"][0]["pairs"][0]["verdict"] == "equivalent"
 
 
 def test_holm_covers_the_family(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_uncertified_and_truncated_groups_are_set_apart_with_the_reason(
     assert "d@1 is not ranked: uncertified." in said.out
     assert "e@1 is not ranked: truncated." in said.out
     assert "e@1: 10 of 10 trials did not complete (10 timeout)." in said.out
-    comparison = dlbench.open(folder).compare("time").families[0].comparison
+    comparison = dlbench.open(folder).compare("time").cases[0].comparison
     assert comparison.ranking == ("a@1", "b@1")
 
 
@@ -100,7 +100,7 @@ def test_by_device_says_the_speed_up(tmp_path: Path, command: Command) -> None:
     assert "gpu is faster than cpu by a factor of 8" in said.out
     pairs = dlbench.open(folder).compare("time", by="device").pairs()
     assert pairs["release"].to_list() == ["a@1", "b@1", "c@1"]
-    # Three releases were asked about together: one family.
+    # Three releases were asked about together: one family of tests.
     assert pairs["p_holm"].to_list() == pytest.approx([3 * 2 / 2**10] * 3)
     with pytest.raises(UserError, match="more than one engine"):
         dlbench.open(folder).compare("time", by="engine")
@@ -156,8 +156,8 @@ def test_what_weakens_a_number_stands_next_to_it(tmp_path: Path, command: Comman
 def test_an_order_effect_is_found(tmp_path: Path) -> None:
     drifting = [[1.0 + 0.01 * turn + 0.001 * place for turn in range(20)] for place in range(3)]
     cells = [Cell(f"{name}@1", values) for name, values in zip("abc", drifting, strict=True)]
-    family = dlbench.open(write(tmp_path / "c", cells)).compare("time").families[0]
-    assert any("from the first round to the last" in text for text in family.warnings)
+    case = dlbench.open(write(tmp_path / "c", cells)).compare("time").cases[0]
+    assert any("from the first round to the last" in text for text in case.warnings)
 
 
 def test_friedman_across_workloads(tmp_path: Path, command: Command) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dlbench.engines import cgroups
 from dlbench.engines.base import Limits
-from dlbench.engines.group import Group, create
+from dlbench.engines.control_group import ControlGroup, create
 
 # As on a present-day Debian: version 2 alone.
 V2_MOUNTS = """\
@@ -114,7 +114,7 @@ def test_version2_limits_and_counters(tmp_path: Path) -> None:
     for name in ("memory.max", "memory.swap.max", "memory.oom.group", "cpu.max", "pids.max"):
         (folder / name).write_text("max")
     (folder / "memory.events").write_text("low 0\nhigh 0\nmax 31\noom 1\noom_kill 2\n")
-    group = Group({"unified": folder})
+    group = ControlGroup({"unified": folder})
     group.limit(Limits(cpus=1.5, memory_bytes=1 << 30, pids=99))
     assert (folder / "memory.max").read_text() == str(1 << 30)
     assert (folder / "memory.swap.max").read_text() == "0"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dlbench.environments import base, images, interpreters, labels, pruning, releases
+from dlbench.environments import base_images, images, interpreters, labels, pruning, releases
 from dlbench.environments.progress import Step
 from dlbench.environments.releases import Release
 from dlbench.errors import UserError
@@ -142,7 +142,7 @@ def test_a_base_that_nobody_has_is_an_error_with_the_ways_out(
     release = make_release(python=PYTHONS, extra=extra)
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(UserError, match=r"x.invalid/y:1 can't be pulled.*docker load.*mmdebstrap"):
-        base.resolve(docker_client, release)
+        base_images.resolve(docker_client, release)
 
 
 def test_cuda_libraries_are_taken_from_their_image(
@@ -155,7 +155,9 @@ def test_cuda_libraries_are_taken_from_their_image(
     with pytest.raises(UserError, match=r"CUDA's libraries from dlbench-test/cuda:9.0"):
         images.build(docker_client, release, "gpu")
 
-    stand_in = _stand_in_for_cuda(docker_client, base.resolve(docker_client, release), tmp_path)
+    stand_in = _stand_in_for_cuda(
+        docker_client, base_images.resolve(docker_client, release), tmp_path
+    )
     try:
         built = images.build(docker_client, release, "gpu")
         code = "import ctypes; print(ctypes.CDLL('libcudart.so.9.0').answer())"
@@ -165,7 +167,7 @@ def test_cuda_libraries_are_taken_from_their_image(
         docker_client.images.remove(stand_in, force=True)
 
 
-def _stand_in_for_cuda(client: docker.DockerClient, ground: base.Base, scratch: Path) -> str:
+def _stand_in_for_cuda(client: docker.DockerClient, ground: base_images.Base, scratch: Path) -> str:
     library, source = scratch / "libcudart.so.9.0", scratch / "cuda.c"
     source.write_text("int answer(void) { return 42; }\n")
     soname = f"-Wl,-soname,{library.name}"
@@ -189,11 +191,11 @@ def test_a_base_is_made_once_and_its_python_works(docker_client: docker.DockerCl
             pytest.fail(message)
         pytest.skip(message)
     interpreter = interpreters.find(PYTHONS)
-    made = base.make(docker_client, interpreter)
+    made = base_images.make(docker_client, interpreter)
     steps: list[Step] = []
-    assert base.make(docker_client, interpreter, (), steps.append) == made
+    assert base_images.make(docker_client, interpreter, (), steps.append) == made
     assert steps == []
-    assert base.local(docker_client, interpreter.python, ()) == made
+    assert base_images.local(docker_client, interpreter.python, ()) == made
     code = "import ssl, sqlite3, sys, os; print(sys.prefix, os.listdir(sys.path[-1]))"
     answer = docker_client.containers.run(
         made.id, [f"python{interpreter.python}", "-c", code], network_mode="none", remove=True

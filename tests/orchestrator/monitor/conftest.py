@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dlbench.engines.group import Group, create
+from dlbench.engines.control_group import ControlGroup, create
 from tests.orchestrator.monitor.load import Start
 
 
@@ -41,7 +41,7 @@ def start() -> Iterator[Start]:
 
 
 @pytest.fixture
-def group() -> Iterator[Group]:
+def group() -> Iterator[ControlGroup]:
     made = create(f"dlbench-test-{uuid.uuid4().hex[:8]}")
     if made is None:
         pytest.skip("this user may make no control group here")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from dlbench.engines import cgroups
 from dlbench.engines.base import Scope
-from dlbench.engines.group import Group
+from dlbench.engines.control_group import ControlGroup
 
 Start = Callable[[str], subprocess.Popen[bytes]]
 
@@ -18,7 +18,7 @@ def go(process: subprocess.Popen[bytes]) -> None:
     process.stdin.flush()
 
 
-def scope_of(process: subprocess.Popen[bytes], group: Group | None = None) -> Scope:
+def scope_of(process: subprocess.Popen[bytes], group: ControlGroup | None = None) -> Scope:
     """The scope of a process, moved into `group` if one is given."""
     if group is None:
         return Scope(process.pid, 1.0)

@@ -18,7 +18,8 @@ from docker.errors import NotFound
 
 from dlbench.engines import cgroups
 from dlbench.engines.base import Scope
-from dlbench.monitor import Monitor, read_samples
+from dlbench.monitor.sampler import Monitor
+from dlbench.monitor.samples import read_samples
 
 if TYPE_CHECKING:
     from docker import DockerClient

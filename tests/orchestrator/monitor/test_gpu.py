@@ -22,7 +22,9 @@ import json, os, subprocess, sys, tempfile, time
 from pathlib import Path
 from dataclasses import asdict
 from dlbench.engines.base import Scope
-from dlbench.monitor import Interval, Monitor, read_samples, summarise
+from dlbench.monitor.resources import Stretch, summarise
+from dlbench.monitor.sampler import Monitor
+from dlbench.monitor.samples import read_samples
 trial = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
 os.environ["STAND_IN_PID"] = str(trial.pid)
 file = Path(tempfile.mkdtemp()) / "samples.jsonl"
@@ -37,13 +39,13 @@ print(json.dumps({
     "samples": [[asdict(gpu) for gpu in sample.gpus] for sample in recorded.samples],
     "times": [sample.t for sample in recorded.samples],
     "reason": totals.gpu_reason, "error": totals.error, "cpu_s": totals.cpu_s,
-    "resources": asdict(summarise(recorded, [Interval("train", 0.0, 0.4)])),
+    "resources": asdict(summarise(recorded, [Stretch("train", 0.0, 0.4)])),
 }))
 """
 INVENTORY = """
 import json
 from dataclasses import asdict
-from dlbench.machine import fingerprint
+from dlbench.host.machine import fingerprint
 from dlbench.monitor.gpu import inventory
 print(json.dumps({"inventory": asdict(inventory()), "machine": fingerprint().to_dict()}))
 """

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from dlbench.engines.base import Exit, Scope
-from dlbench.engines.group import Group
+from dlbench.engines.control_group import ControlGroup
 from dlbench.errors import UserError
-from dlbench.monitor import Monitor, read_samples
+from dlbench.monitor.sampler import Monitor
+from dlbench.monitor.samples import read_samples
 from tests.orchestrator.monitor.load import Start, go, scope_of
 
 BURN = """
@@ -22,20 +23,20 @@ def burn(seconds):
 """
 
 
-def kernel_cpu_s(group: Group) -> float:
+def kernel_cpu_s(group: ControlGroup) -> float:
     if unified := group.folders.get("unified"):
         return int((unified / "cpu.stat").read_text().split()[1]) / 1e6
     return int((group.folders["cpuacct"] / "cpuacct.usage").read_text()) / 1e9
 
 
-def kernel_peak(group: Group) -> int:
+def kernel_peak(group: ControlGroup) -> int:
     if unified := group.folders.get("unified"):
         return int((unified / "memory.peak").read_text())
     return int((group.folders["memory"] / "memory.max_usage_in_bytes").read_text())
 
 
 def test_totals_of_a_control_group_are_the_kernels(
-    start: Start, group: Group, tmp_path: Path
+    start: Start, group: ControlGroup, tmp_path: Path
 ) -> None:
     process = start(BURN + "b = bytearray(150 << 20); burn(0.7); del b; time.sleep(0.3)")
     with Monitor(scope_of(process, group), tmp_path / "samples.jsonl", hz=10) as monitor:
@@ -53,7 +54,7 @@ def test_totals_of_a_control_group_are_the_kernels(
     assert 0.0 < totals.monitor_cpu_s < totals.cpu_s
 
 
-def test_the_file_holds_what_was_sampled(start: Start, group: Group, tmp_path: Path) -> None:
+def test_the_file_holds_what_was_sampled(start: Start, group: ControlGroup, tmp_path: Path) -> None:
     process = start(BURN + "burn(0.6)")
     file = tmp_path / "samples.jsonl"
     with Monitor(scope_of(process, group), file, hz=10) as monitor:
@@ -173,7 +174,7 @@ def test_what_wait_knew_closes_a_tree(start: Start, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("grouped", [True, False])
 def test_it_ends_by_itself_with_the_trial(
-    grouped: bool, start: Start, group: Group, tmp_path: Path
+    grouped: bool, start: Start, group: ControlGroup, tmp_path: Path
 ) -> None:
     process = start("")
     scope = scope_of(process, group if grouped else None)
@@ -189,7 +190,9 @@ def test_it_ends_by_itself_with_the_trial(
     assert monitor.stop() is monitor.stop()
 
 
-def test_a_group_that_vanishes_is_no_error(start: Start, group: Group, tmp_path: Path) -> None:
+def test_a_group_that_vanishes_is_no_error(
+    start: Start, group: ControlGroup, tmp_path: Path
+) -> None:
     # So does a container's when it ends: the daemon removes it at once.
     process = start(BURN + "burn(0.3); time.sleep(60)")
     with Monitor(scope_of(process, group), tmp_path / "samples.jsonl", hz=20) as monitor:
@@ -253,7 +256,7 @@ def test_a_file_that_cannot_be_written_is_said_and_no_more(
     assert totals.samples > 5
 
 
-def test_a_live_view_sees_the_present(start: Start, group: Group, tmp_path: Path) -> None:
+def test_a_live_view_sees_the_present(start: Start, group: ControlGroup, tmp_path: Path) -> None:
     process = start(BURN + "burn(60)")
     with Monitor(scope_of(process, group), tmp_path / "samples.jsonl", hz=10) as monitor:
         go(process)

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dlbench.monitor import GpuSample, Sample, read_samples
-from dlbench.monitor.samples import header_line, sample_line
+from dlbench.monitor.samples import GpuSample, Sample, header_line, read_samples, sample_line
 
 HEADER = header_line("cgroup-v2", 10.0, 2.0, ("0",))
 SAMPLE = Sample(1.5, 0.25, 1000, 900, 12.5, 800, (GpuSample("0", 93.0, 5, 4, 70.1, 12.0, 61, 0),))

@@ -10,9 +10,7 @@ from pathlib import Path
 import pytest
 
 from dlbench import report
-from dlbench.analysis.archive import write_archive
-from dlbench.analysis.merge import merge
-from dlbench.campaign import Campaign
+from dlbench.campaigns.folder import Campaign
 from dlbench.cli import main
 from dlbench.errors import UserError
 from dlbench.report.answer import answer
@@ -20,6 +18,8 @@ from dlbench.report.matrix import matrices
 from dlbench.report.metrics import TRAINING
 from dlbench.report.records import failures
 from dlbench.report.tables import Table, inert
+from dlbench.sharing.archive import write_archive
+from dlbench.sharing.merge import merge
 from tests.orchestrator.report.attack import HOSTILE
 
 

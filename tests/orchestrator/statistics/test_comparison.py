@@ -11,19 +11,18 @@ import time
 import numpy as np
 import pytest
 
-from dlbench.statistics import (
+from dlbench.statistics.comparison import Comparison, compare
+from dlbench.statistics.measurements import (
     LOSS,
     MEMORY,
     SCORE,
     THROUGHPUT,
     TIME,
-    Comparison,
     Kind,
     Measurements,
-    Outcome,
     Reason,
-    compare,
 )
+from dlbench.statistics.verdicts import Decision
 
 
 def runs(middle: float, n: int, seed: int, spread: float = 0.03, **more: object) -> Measurements:
@@ -35,7 +34,7 @@ def runs(middle: float, n: int, seed: int, spread: float = 0.03, **more: object)
 def test_faster_by_a_factor_with_its_interval() -> None:
     found = compare({"torch": runs(10, 8, 1), "mxnet": runs(14, 8, 2)})
     verdict = found.between("torch", "mxnet")
-    assert verdict.outcome is Outcome.BETTER
+    assert verdict.decision is Decision.BETTER
     assert re.fullmatch(
         r"torch is faster than mxnet by a factor of 1\.\d\d \[1\.\d\d, 1\.\d\d\] \(p = 0\.0078\)\.",
         verdict.sentence,
@@ -47,30 +46,30 @@ def test_faster_by_a_factor_with_its_interval() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "outcome"),
-    [(TIME, Outcome.BETTER), (MEMORY, Outcome.BETTER), (THROUGHPUT, Outcome.WORSE)],
+    ("kind", "decision"),
+    [(TIME, Decision.BETTER), (MEMORY, Decision.BETTER), (THROUGHPUT, Decision.WORSE)],
 )
-def test_less_is_better_or_worse_by_the_metrics_kind(kind: Kind, outcome: Outcome) -> None:
+def test_less_is_better_or_worse_by_the_metrics_kind(kind: Kind, decision: Decision) -> None:
     found = compare({"a": runs(1, 10, 1), "b": runs(2, 10, 2)}, kind)
-    assert found.between("a", "b").outcome is outcome
-    assert found.ranking[0] == ("a" if outcome is Outcome.BETTER else "b")
+    assert found.between("a", "b").decision is decision
+    assert found.ranking[0] == ("a" if decision is Decision.BETTER else "b")
 
 
 def test_accuracies_are_compared_by_their_difference() -> None:
     a = Measurements((0.91, 0.92, 0.90, 0.91, 0.93, 0.92), tuple(range(6)))
     b = Measurements((0.88, 0.90, 0.87, 0.89, 0.90, 0.88), tuple(range(6)))
     verdict = compare({"a": a, "b": b}, SCORE).between("a", "b")
-    assert verdict.outcome is Outcome.BETTER
+    assert verdict.decision is Decision.BETTER
     assert verdict.effect is not None
     assert verdict.effect.estimate == pytest.approx(np.mean(a.values) - np.mean(b.values))
     assert "a is better than b by 0.03 [" in verdict.sentence
-    assert compare({"a": a, "b": b}, LOSS).between("a", "b").outcome is Outcome.WORSE
+    assert compare({"a": a, "b": b}, LOSS).between("a", "b").decision is Decision.WORSE
 
 
 def test_five_pairs_are_too_few_and_that_is_not_no_difference() -> None:
     found = compare({"a": runs(1, 5, 1), "b": runs(3, 5, 2)})
     verdict = found.between("a", "b")
-    assert verdict.outcome is Outcome.TOO_FEW
+    assert verdict.decision is Decision.TOO_FEW
     assert verdict.sentence.startswith(
         "There are too few runs to tell a and b apart: 5 pairs, 6 are needed; so far the ratio"
     )
@@ -80,43 +79,43 @@ def test_five_pairs_are_too_few_and_that_is_not_no_difference() -> None:
 
 def test_six_groups_of_nine_pairs_are_too_few() -> None:
     groups = {str(i): runs(1 + i, 9, i) for i in range(6)}
-    assert all(v.outcome is Outcome.TOO_FEW for v in compare(groups).verdicts)
+    assert all(v.decision is Decision.TOO_FEW for v in compare(groups).verdicts)
     groups = {str(i): runs(1 + i, 10, i) for i in range(6)}
     assert all(v.different for v in compare(groups).verdicts)
 
 
 def test_not_shown_to_differ() -> None:
     verdict = compare({"a": runs(1, 10, 1), "b": runs(1, 10, 2)}).between("a", "b")
-    assert verdict.outcome is Outcome.NOT_SHOWN
+    assert verdict.decision is Decision.NOT_SHOWN
     assert verdict.sentence.startswith("a and b are not shown to differ: the ratio of medians of a")
 
 
 def test_equivalent_only_inside_a_stated_margin() -> None:
     groups = {"a": runs(1, 12, 1, 0.005), "b": runs(1.002, 12, 2, 0.005)}
-    assert compare(groups).between("a", "b").outcome is Outcome.NOT_SHOWN
+    assert compare(groups).between("a", "b").decision is Decision.NOT_SHOWN
     found = compare(groups, margin=1.05).between("a", "b")
-    assert found.outcome is Outcome.EQUIVALENT
+    assert found.decision is Decision.EQUIVALENT
     assert "a and b are equivalent within a factor of 1.05" in found.sentence
     wide = {"a": runs(1, 12, 1, 0.2), "b": runs(1, 12, 2, 0.2)}
-    assert compare(wide, margin=1.05).between("a", "b").outcome is Outcome.NOT_SHOWN
+    assert compare(wide, margin=1.05).between("a", "b").decision is Decision.NOT_SHOWN
 
 
 def test_a_resolved_difference_inside_the_margin_is_equivalent() -> None:
     groups = {"a": runs(1, 20, 1, 0.001), "b": runs(1.01, 20, 2, 0.001)}
     assert compare(groups).between("a", "b").different
-    assert compare(groups, margin=1.05).between("a", "b").outcome is Outcome.EQUIVALENT
+    assert compare(groups, margin=1.05).between("a", "b").decision is Decision.EQUIVALENT
 
 
 def test_deterministic_accuracies(recwarn: pytest.WarningsRecorder) -> None:
     same = Measurements((0.9,) * 8, tuple(range(8)))
     other = Measurements((0.8,) * 8, tuple(range(8)))
     found = compare({"a": same, "b": same, "c": other}, SCORE)
-    assert found.between("a", "b").outcome is Outcome.NOT_SHOWN
-    assert found.between("a", "c").outcome is Outcome.BETTER
+    assert found.between("a", "b").decision is Decision.NOT_SHOWN
+    assert found.between("a", "c").decision is Decision.BETTER
     assert "a is better than c by 0.10 [0.10, 0.10]" in found.between("a", "c").sentence
     near = compare({"a": same, "b": same}, SCORE, margin=0.01)
-    assert near.between("a", "b").outcome is Outcome.EQUIVALENT
-    assert compare({"a": same, "b": same}, margin=1.05).verdicts[0].outcome is Outcome.EQUIVALENT
+    assert near.between("a", "b").decision is Decision.EQUIVALENT
+    assert compare({"a": same, "b": same}, margin=1.05).verdicts[0].decision is Decision.EQUIVALENT
     assert not recwarn.list
 
 
@@ -133,7 +132,7 @@ def test_one_or_two_runs_each(n: int, recwarn: pytest.WarningsRecorder) -> None:
         groups = {name: Measurements((1.0, 1.5)[:n], keys) for name in "ab"}
         for kind in (TIME, SCORE):
             found = compare(groups, kind, margin=1.05)
-            assert found.verdicts[0].outcome is Outcome.TOO_FEW
+            assert found.verdicts[0].decision is Decision.TOO_FEW
             assert found.verdicts[0].sentence.startswith("There are too few runs")
     assert not recwarn.list
 
@@ -161,7 +160,7 @@ def test_what_is_not_comparable_is_never_tested(field: str, value: object, reaso
         {"a": runs(1, 10, 1), "b": runs(2, 10, 2), "x": runs(1, 10, 3, **{field: value})}
     )
     verdict = found.between("a", "x")
-    assert verdict.outcome is Outcome.NOT_COMPARABLE and verdict.reasons == (reason,)
+    assert verdict.decision is Decision.NOT_COMPARABLE and verdict.reasons == (reason,)
     assert verdict.sentence == f"a and x are not comparable: {reason.value}."
     # It takes no part in the correction either.
     assert len(found.tested) == 1
@@ -188,7 +187,7 @@ def test_runs_are_paired_by_seed_whatever_their_order() -> None:
     b = Measurements((6.6, 5.5, 4.4, 3.3, 2.2, 1.1), (6, 5, 4, 3, 2, 1))
     verdict = compare({"a": a, "b": b}).between("a", "b")
     assert verdict.effect is not None and verdict.effect.paired
-    assert verdict.outcome is Outcome.BETTER
+    assert verdict.decision is Decision.BETTER
 
 
 def test_runs_without_a_partner_are_left_out_and_said() -> None:
@@ -205,20 +204,20 @@ def test_groups_with_few_common_seeds_are_not_paired() -> None:
     verdict = compare({"a": a, "b": b}).between("a", "b")
     assert verdict.effect is not None and not verdict.effect.paired
     assert verdict.test is not None and verdict.test.name == "Mann–Whitney test"
-    assert verdict.outcome is Outcome.BETTER
+    assert verdict.decision is Decision.BETTER
 
 
 def test_a_seed_that_comes_twice_is_two_pairs() -> None:
     a = Measurements((1.0, 1.1, 1.2, 1.0, 1.1, 1.2), (1, 2, 3, 1, 2, 3))
     b = Measurements((2.0, 2.1, 2.2, 2.0, 2.1, 2.2), (1, 2, 3, 1, 2, 3))
-    assert compare({"a": a, "b": b}).between("a", "b").outcome is Outcome.BETTER
+    assert compare({"a": a, "b": b}).between("a", "b").decision is Decision.BETTER
 
 
 def test_a_baseline_is_compared_with_everything_and_nothing_else() -> None:
     groups = {"old": runs(1, 8, 1), "new": runs(1.5, 8, 2), "newer": runs(2, 8, 3)}
     found = compare(groups, baseline="old")
     assert [(v.first, v.second) for v in found.verdicts] == [("new", "old"), ("newer", "old")]
-    assert all(v.outcome is Outcome.WORSE for v in found.verdicts)
+    assert all(v.decision is Decision.WORSE for v in found.verdicts)
 
 
 def test_the_answer_names_what_is_not_shown() -> None:

@@ -14,9 +14,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from dlbench.statistics import SCORE, TIME, Kind, Measurements, Outcome, compare
+from dlbench.statistics.comparison import compare
 from dlbench.statistics.intervals import Floats
-from dlbench.statistics.measurements import Pairing
+from dlbench.statistics.measurements import SCORE, TIME, Kind, Measurements, Pairing
+from dlbench.statistics.verdicts import Decision
 
 ALPHA = 0.05
 Noise = Callable[[np.random.Generator, int], Floats]
@@ -88,7 +89,7 @@ def test_the_tests_are_not_merely_silent() -> None:
             "a": Measurements(tuple(even(rng, 10).tolist()), tuple(range(10))),
             "b": Measurements(tuple((1.1 * even(rng, 10)).tolist()), tuple(range(10))),
         }
-        seen += compare(family, draws=20).verdicts[0].outcome is Outcome.BETTER
+        seen += compare(family, draws=20).verdicts[0].decision is Decision.BETTER
     assert seen / 200 > 0.9
 
 
@@ -102,5 +103,5 @@ def test_equivalence_is_rarely_claimed_at_the_margin_itself() -> None:
             "b": Measurements(tuple((1.1 * even(rng, 10)).tolist()), tuple(range(10))),
         }
         found = compare(family, margin=1.1, draws=20)
-        wrong += found.verdicts[0].outcome is Outcome.EQUIVALENT
+        wrong += found.verdicts[0].decision is Decision.EQUIVALENT
     assert wrong / rounds <= allowed(rounds)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dlbench.statistics import SCORE, Measurements, compare
+from dlbench.statistics.comparison import compare
+from dlbench.statistics.measurements import SCORE, Measurements
 from dlbench.statistics.power import (
     Spread,
     repeats_needed,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dlbench.statistics import Concern, steps_of_trial
 from dlbench.statistics.screening import worth_a_look
+from dlbench.statistics.stability import Concern, steps_of_trial
 
 
 @pytest.mark.parametrize("n", [3, 12, 30, 99, 200, 491])

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dlbench.statistics import (
-    SCORE,
+from dlbench.statistics.measurements import SCORE
+from dlbench.statistics.order_effect import order_effect
+from dlbench.statistics.stability import (
     Concern,
     Steps,
     noisy_machine,
-    order_effect,
     steps_of_trial,
+    theil_sen,
     trial_outliers,
     unequal,
 )
-from dlbench.statistics.stability import theil_sen
 
 
 def steps(n: int = 500, seed: int = 0, spread: float = 0.03) -> np.ndarray:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dlbench.statistics import describe, effect
+from dlbench.statistics.effects import effect
 from dlbench.statistics.intervals import interval, resample
+from dlbench.statistics.summary import describe
 
 
 def test_numbers_agree_with_numpy() -> None:

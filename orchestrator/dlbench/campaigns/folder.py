@@ -1,0 +1,159 @@
+"""A campaign's folder: append-only, crash-safe, readable by people. FORMATS.md describes it.
+
+A file is written whole under another name and then renamed, so that whoever looks sees the old or
+the new, never half. A trial without `trial.json` is unfinished, whatever else its folder holds.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from dlbench.campaigns.outcomes import Outcome
+from dlbench.campaigns.trial_result import TrialResult
+from dlbench.errors import UserError
+from dlbench.planning.plan import Trial
+
+VERSION = 1
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that it is there whole or not at all, also after a power cut."""
+    making = path.with_name(f".{path.name}.new")
+    with making.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    making.replace(path)
+
+
+class Campaign:
+    """One campaign on disk."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @classmethod
+    def create(cls, folder: Path, about: dict[str, Any], trials: Iterable[Trial]) -> Campaign:
+        """A new campaign; the folder must not hold one yet."""
+        campaign = cls(folder)
+        if campaign.exists():
+            raise UserError(
+                f"{folder} already holds a campaign.",
+                f"Finish it with --resume {folder}, or choose another --out.",
+            )
+        try:
+            (folder / "trials").mkdir(parents=True, exist_ok=True)
+            plan = "".join(json.dumps(asdict(trial)) + "\n" for trial in trials)
+            write_whole(folder / "plan.jsonl", plan)
+            # last: with it the folder becomes a campaign
+            write_whole(folder / "campaign.json", json.dumps({"v": VERSION, **about}, indent=1))
+        except OSError as error:
+            raise UserError(
+                f"{folder} can't be written ({error.strerror}).",
+                "Choose another place with --out.",
+            ) from error
+        return campaign
+
+    @classmethod
+    def open(cls, folder: Path) -> Campaign:
+        campaign = cls(folder)
+        if not campaign.exists():
+            raise UserError(
+                f"{folder} holds no campaign.", "Give the folder that `dlbench run` named."
+            )
+        return campaign
+
+    def exists(self) -> bool:
+        return (self.folder / "campaign.json").is_file()
+
+    def about(self) -> dict[str, Any]:
+        """campaign.json, checked."""
+        content = self._json(self.folder / "campaign.json")
+        if content.get("v") != VERSION:
+            raise UserError(
+                f"{self.folder} was written by another version of dlbench.",
+                "Open it with the version that campaign.json names.",
+            )
+        return content
+
+    def trials(self) -> list[Trial]:
+        """The plan, in order of execution."""
+        try:
+            lines = (self.folder / "plan.jsonl").read_text(encoding="utf-8").splitlines()
+            return [Trial.from_json(json.loads(line)) for line in lines]
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise self._damaged(self.folder / "plan.jsonl", error) from error
+
+    def trial_folder(self, trial: str) -> Path:
+        return self.folder / "trials" / trial
+
+    def result(self, trial: str) -> TrialResult | None:
+        """How the trial ended; None while it has not."""
+        path = self.trial_folder(trial) / "trial.json"
+        if not path.is_file():
+            return None
+        try:
+            return TrialResult.from_json(self._json(path))
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._damaged(path, error) from error
+
+    def results(self) -> list[TrialResult]:
+        """All ended trials, in the plan's order."""
+        found = (self.result(trial.id) for trial in self.trials())
+        return [result for result in found if result is not None]
+
+    def write_result(self, result: TrialResult) -> None:
+        folder = self.trial_folder(result.id)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(folder / "trial.json", json.dumps(result.to_json(), indent=1))
+
+    def unfinished(self) -> list[Trial]:
+        """What is still to be done: no result yet, or interrupted."""
+        ended = {
+            result.id for result in self.results() if result.outcome is not Outcome.INTERRUPTED
+        }
+        return [trial for trial in self.trials() if trial.id not in ended]
+
+    def set_aside(self, trial: str) -> None:
+        """Keep what an unfinished attempt left, out of the way of the next."""
+        folder = self.trial_folder(trial)
+        if not folder.exists():
+            return
+        attempts = self.folder / "attempts"
+        attempts.mkdir(exist_ok=True)
+        number = 1
+        while (attempts / f"{trial}-{number}").exists():
+            number += 1
+        folder.rename(attempts / f"{trial}-{number}")
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Hold the campaign: two orchestrators must not work on one."""
+        with (self.folder / ".lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise UserError(
+                    f"Another dlbench is working on {self.folder}.", "Wait for it to end."
+                ) from error
+            yield
+
+    def _json(self, path: Path) -> dict[str, Any]:
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise self._damaged(path, error) from error
+        if not isinstance(content, dict):
+            raise self._damaged(path, "not an object")
+        return content
+
+    @staticmethod
+    def _damaged(path: Path, why: object) -> UserError:
+        return UserError(f"{path} is damaged ({why}).", "Restore it from a copy.")

@@ -1,0 +1,128 @@
+"""Follows a campaign that another process runs, from the files it writes: nothing else is needed.
+
+The plan names the trials; a trial whose folder has no `trial.json` yet is running; its events and
+samples are read as they grow. Nothing is locked or written, so that a watcher can't disturb.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dlbench.campaigns.folder import Campaign
+from dlbench.campaigns.trial_result import TrialResult
+from dlbench.formats import BadEvent, Event, parse_event
+from dlbench.monitor.samples import Sample, parse_sample
+from dlbench.planning.plan import Trial
+
+_SILENT_S = 30.0
+"""A campaign that nobody holds and that wrote nothing for so long has been stopped."""
+
+
+@dataclass(frozen=True)
+class TrialStarted:
+    trial: Trial
+
+
+@dataclass(frozen=True)
+class TrialEnded:
+    trial: Trial
+    result: TrialResult
+
+
+News = TrialStarted | TrialEnded | Event | Sample
+"""Events and samples belong to the trial that was started last."""
+
+
+class CampaignFollower:
+    """Reads what is new whenever it is asked; never waits."""
+
+    def __init__(self, campaign: Campaign) -> None:
+        self.campaign = campaign
+        self.trials = campaign.trials()
+        self._open = {trial.id: trial for trial in self.trials}
+        self._running: str | None = None
+        self._events: _Tail | None = None
+        self._samples: _Tail | None = None
+        self._last_news = time.monotonic()
+
+    @property
+    def left(self) -> int:
+        """Trials that have not ended."""
+        return len(self._open)
+
+    def news(self) -> Iterator[News]:
+        """What happened since the last time, in order."""
+        for piece in self._news():
+            self._last_news = time.monotonic()
+            yield piece
+
+    def _news(self) -> Iterator[News]:
+        for trial in list(self._open.values()):
+            result = self.campaign.result(trial.id)
+            if result is None:
+                continue
+            if trial.id == self._running:
+                yield from self._grown()
+                self._running = None
+            del self._open[trial.id]
+            yield TrialEnded(trial, result)
+        # only one trial runs at a time, and trials run in the plan's order
+        for trial in self._open.values():
+            folder = self.campaign.trial_folder(trial.id)
+            if folder.is_dir():
+                if trial.id != self._running:
+                    self._running = trial.id
+                    self._events = _Tail(folder / "events.jsonl")
+                    self._samples = _Tail(folder / "samples.jsonl")
+                    yield TrialStarted(trial)
+                break
+        yield from self._grown()
+
+    def _grown(self) -> Iterator[News]:
+        if self._running is None or self._events is None or self._samples is None:
+            return
+        for line in self._events.new():
+            try:
+                yield parse_event(line)
+            except BadEvent:
+                continue
+        for line in self._samples.new():
+            sample = parse_sample(line)
+            if sample is not None:
+                yield sample
+
+    def stopped(self) -> bool:
+        """Whether nobody works on it any more, although trials are left."""
+        silent = time.monotonic() - self._last_news
+        return silent > _SILENT_S and not held(self.campaign.folder / ".lock")
+
+
+class _Tail:
+    """The whole lines that a file has grown by."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._place = path, 0
+
+    def new(self) -> list[bytes]:
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._place)
+                piece = file.read()
+        except OSError:
+            return []
+        end = piece.rfind(b"\n") + 1
+        self._place += end
+        return piece[:end].split(b"\n")[:-1]
+
+
+def held(lock: Path) -> bool:
+    """Whether a process of this machine holds the lock. Asking the kernel does not touch it."""
+    try:
+        inode = lock.stat().st_ino
+        lines = Path("/proc/locks").read_text().splitlines()
+    except OSError:
+        return False
+    return any(f":{inode} " in line and " FLOCK " in line for line in lines)

@@ -1,0 +1,134 @@
+"""What works on this machine and what does not, each with what to do about it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from dlbench import paths
+from dlbench.errors import UserError
+
+_NOISY = 1.2
+_LEAST_FREE = 10e9
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    topic: str
+    state: Literal["good", "fair", "bad"]
+    """`fair`: dlbench works, but something is worth knowing."""
+    text: str
+    remedy: str = ""
+
+
+def diagnose() -> list[Diagnosis]:
+    return [
+        *_docker(),
+        *_gpus(),
+        *_interpreters(),
+        *_disk(),
+        *_machine(),
+    ]
+
+
+def _docker() -> Iterator[Diagnosis]:
+    from dlbench.engines import connect
+
+    try:
+        client = connect.connect()
+    except UserError as error:
+        yield Diagnosis(
+            "Docker", "fair", f"{error.problem} The process engine works.", error.remedy
+        )
+        return
+    info = client.info()
+    groups = f"cgroup v{info.get('CgroupVersion', '1')}"
+    yield Diagnosis("Docker", "good", f"engine {info.get('ServerVersion')} answers, {groups}.")
+    runtimes = info.get("Runtimes", {})
+    if "nvidia" in runtimes or info.get("DiscoveredDevices"):
+        yield Diagnosis("GPU runtime", "good", "Docker can pass NVIDIA GPUs on.")
+    else:
+        yield Diagnosis(
+            "GPU runtime", "fair", "Docker has no NVIDIA runtime: only CPU trials in containers.",
+            "Install the NVIDIA Container Toolkit if this machine has a GPU.",
+        )  # fmt: skip
+    if shutil.which("mmdebstrap") is None:
+        yield Diagnosis(
+            "Base images", "fair", "mmdebstrap is missing: base images must come from a registry.",
+            "`apt install mmdebstrap` where no registry can be reached.",
+        )  # fmt: skip
+
+
+def _gpus() -> Iterator[Diagnosis]:
+    from dlbench.environments import cuda, releases
+    from dlbench.monitor.gpu import inventory
+
+    found = inventory()
+    if not found.devices:
+        yield Diagnosis("GPUs", "fair", f"none seen. {found.reason} CPU trials work.",
+                      "Install NVIDIA's driver if this machine has one of its GPUs.")  # fmt: skip
+        return
+    for device in found.devices:
+        yield Diagnosis("GPU", "good", f"{device.name}, driver {found.driver}.")
+        generation = int((device.compute or "0").replace(".", ""))
+        for release in releases.load_releases():
+            if "gpu" in release.devices:
+                refusal = cuda.refusal(release, found.driver or "0", generation)
+                if refusal:
+                    yield Diagnosis(f"{release.name} on {device.name}", "fair", refusal)
+
+
+def _interpreters() -> Iterator[Diagnosis]:
+    from dlbench.environments import interpreters, releases
+
+    wanted: dict[tuple[str, ...], list[str]] = {}
+    for release in releases.load_releases():
+        wanted.setdefault(release.python, []).append(release.name)
+    for pythons, names in sorted(wanted.items()):
+        title = f"Python {' or '.join(pythons)}"
+        found = next(filter(None, (interpreters.installed(p) for p in pythons)), None)
+        if found:
+            yield Diagnosis(title, "good", f"{found.version} found, for {', '.join(names)}.")
+        else:
+            yield Diagnosis(
+                title, "fair", f"not found; {', '.join(names)} need it in the process engine.",
+                f"`uv python install {pythons[0]}` gets it; dlbench tries that by itself.",
+            )  # fmt: skip
+
+
+def _disk() -> Iterator[Diagnosis]:
+    place = paths.cache()
+    existing = next(parent for parent in (place, *place.parents) if parent.exists())
+    free = shutil.disk_usage(existing).free
+    text = f"{free / 1e9:.0f} GB free where dlbench keeps environments and data."
+    if free < _LEAST_FREE:
+        yield Diagnosis(
+            "Disk", "bad", text, "Free some space or set DLBENCH_CACHE to another disk."
+        )
+    else:
+        yield Diagnosis("Disk", "good", text)
+
+
+def _machine() -> Iterator[Diagnosis]:
+    from dlbench.host.machine import fingerprint, noise
+
+    machine = fingerprint()
+    yield Diagnosis(
+        "Machine", "good",
+        f"{machine.cpu_model}, {machine.cores_usable:g} cores usable,"
+        f" {machine.memory_bytes / 2**30:.0f} GiB.",
+    )  # fmt: skip
+    if machine.governor not in (None, "performance"):
+        yield Diagnosis(
+            "Clock", "fair", f"the governor is {machine.governor!r}: speed will vary.",
+            "`cpupower frequency-set -g performance` keeps it steady.",
+        )  # fmt: skip
+    measured = noise()
+    text = f"slow repeats of the same work take {measured.ratio:.2f} times the usual."
+    if measured.ratio > _NOISY:
+        yield Diagnosis("Noise", "fair", text,
+                      "End other programs, or use more --repeats.")  # fmt: skip
+    else:
+        yield Diagnosis("Noise", "good", text)

@@ -1,0 +1,139 @@
+"""What a plan will cost: time from the model's arithmetic, disk and downloads from the locks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dlbench import datasets, workloads
+from dlbench.datasets import store
+from dlbench.environments import releases, wheels
+from dlbench.environments.releases import Release
+from dlbench.planning.plan import Trial
+from dlbench.running.workshop import Workshop
+
+_FLOPS_A_CORE = 8e9
+"""What frameworks get out of one core on models like these; measured on an ordinary server core."""
+_STEP_S = 2e-3
+_START_S = 6.0
+_UNPACKED = 3.5
+"""An installed environment is about this many times the size of its wheels."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """Something to be fetched or made before the first trial."""
+
+    kind: str
+    name: str
+    bytes: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Forecast:
+    trials: tuple[Trial, ...]
+    seconds: tuple[float, ...]
+    needs: tuple[Need, ...]
+    download_bytes: int
+    disk_bytes: int
+
+    @property
+    def total_s(self) -> float:
+        return sum(self.seconds)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "trials": [
+                {**asdict(trial), "estimate_s": round(s, 1)}
+                for trial, s in zip(self.trials, self.seconds, strict=True)
+            ],
+            "needs": [asdict(need) for need in self.needs],
+            "total_s": round(self.total_s, 1),
+            "download_bytes": self.download_bytes,
+            "disk_bytes": self.disk_bytes,
+        }
+
+
+def forecast(trials: Sequence[Trial], workshop: Workshop) -> Forecast:
+    needs: list[Need] = []
+    disk = download = 0
+    for name, device in sorted({(trial.release, trial.device) for trial in trials}):
+        release = releases.find(name)
+        if workshop.is_ready(release, device):
+            continue
+        missing = _bytes_missing(release, device)
+        download += missing
+        disk += missing + int(_UNPACKED * _bytes_all(release, device))
+        what = "image" if workshop.client is not None else "environment"
+        text = f"{what} of {name} ({device}): {missing / 1e6:,.0f} MB to download"
+        needs.append(Need(what, name, missing, text))
+    for workload in sorted({trial.workload for trial in trials}):
+        dataset = datasets.find(workloads.find(workload).dataset)
+        source: datasets.Source = "synthetic" if trials[0].data == "synthetic" else "real"
+        if not store.is_prepared(dataset, source):
+            size = sum(item.bytes for item in dataset.downloads) if source == "real" else 0
+            download += size
+            disk += 2 * size
+            text = f"{source} data set {dataset.name}: {size / 1e6:,.0f} MB to download"
+            needs.append(Need("data", dataset.name, size, text))
+    cores = _cores(trials[0])
+    return Forecast(
+        tuple(trials),
+        tuple(_seconds(trial, cores) for trial in trials),
+        tuple(needs),
+        download,
+        disk,
+    )
+
+
+def _cores(trial: Trial) -> float:
+    from dlbench.host.machine import usable_cores
+
+    return min(trial.cpus or math.inf, usable_cores())
+
+
+def _bytes_missing(release: Release, device: str) -> int:
+    files = wheels.missing(release, device, release.python[0])
+    return sum(file.size or 0 for file in files)
+
+
+def _bytes_all(release: Release, device: str) -> int:
+    from dlbench.environments import locks
+    from dlbench.environments.targets import Target
+
+    lock = locks.read(release.lock(device))
+    pairs = lock.files_for(Target.here(release.python[0]))
+    return sum(file.size or 0 for _, file in pairs)
+
+
+def _seconds(trial: Trial, cores: float) -> float:
+    workload = workloads.find(trial.workload)
+    train, test = datasets.find(workload.dataset).rows
+    batch = int(workload.recipe["batch"])
+    steps = trial.steps or trial.epochs * math.ceil(train / batch)
+    epochs = math.ceil(steps * batch / train)
+    forward = flops(workload.graph)
+    work = forward * (3 * steps * batch + epochs * test)
+    return _START_S + work / (_FLOPS_A_CORE * cores) + _STEP_S * steps
+
+
+def flops(graph: dict[str, Any]) -> int:
+    """Multiplications and additions of one row's forward pass."""
+    shapes = {spec["name"]: spec["shape"] for spec in graph["inputs"]}
+    total = 0
+    for node in graph["nodes"]:
+        shapes[node["name"]] = node["shape"]
+        if node["op"] in ("conv2d", "dense"):
+            places = math.prod(node["shape"][:-1])
+            total += 2 * places * math.prod(node["parameters"]["kernel"]["shape"])
+        elif node["op"] == "lstm":
+            steps = shapes[node["inputs"][0]][0]
+            kernels = ("input_kernel", "recurrent_kernel")
+            weights = sum(math.prod(node["parameters"][k]["shape"]) for k in kernels)
+            total += 2 * steps * weights
+        else:
+            total += math.prod(node["shape"])
+    return total

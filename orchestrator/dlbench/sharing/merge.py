@@ -1,0 +1,191 @@
+"""`dlbench merge`: the trials of several campaigns in one folder, each where it came from.
+
+A trial's id says what was run, not where: two machines that ran the same suite have the same ids.
+Both are kept, the second under an id with its machine's digest. The same trial of the same machine
+must have the same measurements, to the last digit, or nobody could say which of the two is meant.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dlbench import __version__
+from dlbench.analysis.opened import OpenedCampaign, PlannedTrial, machines, open_campaign
+from dlbench.campaigns.folder import VERSION, write_whole
+from dlbench.engines.outfolder import open_regular
+from dlbench.errors import UserError
+from dlbench.formats import digest
+from dlbench.sharing.archive import campaign_folder
+
+_FILES = ("job.json", "events.jsonl", "samples.jsonl", "log.txt")
+_MEASURED = ("started", "outcome", "wall_s", "metrics", "resources", "curve", "phases", "scale")
+_ARRAYS = ("predictions.npz", "weights.npz")
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What came of it."""
+
+    folder: Path
+    trials: int
+    twice: int
+    """Trials that were in more than one of the campaigns and are kept once."""
+    unfinished: int
+    """Trials that were planned and had not ended: left out."""
+    machines: int
+
+
+@dataclass
+class _Kept:
+    """What has been put into the new campaign so far."""
+
+    trials: dict[tuple[str, str], tuple[Path, str]] = field(default_factory=dict)
+    """(the id of what was run, the machine): where it came from, and its digest."""
+    names: set[str] = field(default_factory=set)
+    plan: list[dict[str, Any]] = field(default_factory=list)
+    twice: int = 0
+    unfinished: int = 0
+
+
+def merge(campaigns: Sequence[Path], out: Path) -> Merged:
+    """Write a campaign that holds the ended trials of all of them."""
+    if len(campaigns) < 2:
+        raise UserError("There is nothing to merge.", "Name two campaigns at least.")
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UserError(f"{out} is not empty.", "Choose another place with -o.")
+    sources = [open_campaign(campaign_folder(path)) for path in campaigns]
+    making = out.with_name(f".{out.name}.new")
+    shutil.rmtree(making, ignore_errors=True)
+    kept = _Kept()
+    try:
+        (making / "trials").mkdir(parents=True)
+        (making / "certificates").mkdir()
+        for source in sources:
+            _add(source, making, kept)
+        every = machines(sources)
+        plan = "".join(json.dumps(line) + "\n" for line in kept.plan)
+        write_whole(making / "plan.jsonl", plan)
+        about = json.dumps(_about(sources, every, kept), indent=1)
+        write_whole(making / "campaign.json", about)
+        if out.exists():
+            out.rmdir()
+        making.replace(out)
+    except OSError as error:
+        raise UserError(
+            f"{out} can't be written ({error.strerror or error}).", "Choose another place with -o."
+        ) from error
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+    return Merged(out, len(kept.plan), kept.twice, kept.unfinished, len(every))
+
+
+def _about(
+    sources: Sequence[OpenedCampaign], every: dict[str, dict[str, Any]], kept: _Kept
+) -> dict[str, Any]:
+    first = sources[0].about
+    suites = list(dict.fromkeys(str(source.about.get("suite", "")) for source in sources))
+    notes = [str(note) for source in sources for note in source.about.get("notes") or ()]
+    if kept.unfinished:
+        notes.append(f"{kept.unfinished} trials had not ended and were left out.")
+    return {
+        "v": VERSION,
+        "id": digest([source.id for source in sources])[:12],
+        "dlbench": __version__,
+        "bench": first.get("bench", ""),
+        "suite": " + ".join(suites),
+        "command": ["dlbench", "merge"],
+        "choices": first.get("choices", {}),
+        "engine": first.get("engine", ""),
+        "hz": first.get("hz", 1.0),
+        "notes": list(dict.fromkeys(notes)),
+        "machine": first.get("machine", {}),
+        "machines": list(every.values()),
+        "merged": [
+            one
+            for source in sources
+            for one in source.about.get("merged") or [{**source.about, "id": source.id}]
+        ],
+    }
+
+
+def _add(source: OpenedCampaign, making: Path, kept: _Kept) -> None:
+    lines = (source.folder / "plan.jsonl").read_text(encoding="utf-8").splitlines()
+    renamed: dict[str, str] = {}
+    for planned, line in zip(source.planned, lines, strict=True):
+        try:
+            content = json.loads((planned.folder / "trial.json").read_bytes())
+        except FileNotFoundError:
+            kept.unfinished += 1
+            continue
+        except (ValueError, RecursionError) as error:
+            path = planned.folder / "trial.json"
+            raise UserError(f"{path} is damaged ({error}).", "Restore it from a copy.") from error
+        machine = str(content.get("machine", ""))
+        what = planned.id.partition("-")[0]
+        same = _digest(planned, content)
+        if (what, machine) in kept.trials:
+            other, known = kept.trials[what, machine]
+            if known != same:
+                raise UserError(
+                    f"Trial {what} was run twice on one machine, with different results:"
+                    f" {other} and {planned.folder}.",
+                    "Merge only one of the two campaigns; `dlbench compare` takes both.",
+                )
+            kept.twice += 1
+            continue
+        kept.trials[what, machine] = planned.folder, same
+        name = what if what not in kept.names else f"{what}-{machine[:8] or 'other'}"
+        kept.names.add(name)
+        key = content.get("certificate")
+        if isinstance(key, str) and key not in renamed:
+            renamed[key] = _certificate(source, making, key, machine)
+        _copy(planned, making / "trials" / name, name, renamed.get(str(key)), content)
+        kept.plan.append({**json.loads(line), "id": name, "campaign": planned.campaign})
+
+
+def _digest(planned: PlannedTrial, content: dict[str, Any]) -> str:
+    """Of what was measured. Words are left out: packing an archive takes secrets out of them."""
+    own = {key: content.get(key) for key in _MEASURED}
+    try:
+        samples = (planned.folder / "samples.jsonl").read_bytes()
+    except OSError:
+        samples = b""
+    return digest([own, hashlib.sha256(samples).hexdigest()])
+
+
+def _certificate(source: OpenedCampaign, making: Path, key: str, machine: str) -> str:
+    """Copy the proof; one of another machine that reads otherwise gets a name of its own."""
+    path = source.folder / "certificates" / f"{key}.json"
+    if "/" in key or key.startswith(".") or not path.is_file():
+        return key
+    content = path.read_bytes()
+    target = making / "certificates" / f"{key}.json"
+    if target.exists() and target.read_bytes() != content:
+        key = f"{key}-{machine[:8]}"
+        target = making / "certificates" / f"{key}.json"
+    target.write_bytes(content)
+    return key
+
+
+def _copy(
+    planned: PlannedTrial, target: Path, name: str, certificate: str | None, content: dict[str, Any]
+) -> None:
+    (target / "out").mkdir(parents=True)
+    for path in (*_FILES, *(f"out/{array}" for array in _ARRAYS)):
+        try:
+            # A trial may have put a link or a pipe where a file is expected.
+            with open_regular(planned.folder / path) as file, (target / path).open("wb") as copy:
+                shutil.copyfileobj(file, copy)
+        except OSError:
+            (target / path).unlink(missing_ok=True)
+    if content.get("id") == name and content.get("certificate") == certificate:
+        shutil.copyfile(planned.folder / "trial.json", target / "trial.json")
+        return
+    changed = {**content, "id": name, "certificate": certificate}
+    (target / "trial.json").write_text(json.dumps(changed, indent=1))

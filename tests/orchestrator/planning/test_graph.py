@@ -1,0 +1,71 @@
+"""Shapes and parameter counts of graphs, and graphs that can't be built."""
+
+from __future__ import annotations
+
+import pytest
+
+from dlbench.planning.graph import Graph, GraphError
+from dlbench.workloads import workloads
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("mnist-cnn", 1_199_882),
+        ("cifar10-cnn", 1_250_858),
+        ("imdb-lstm", 5000 * 32 + 4 * (32 * 100 + 100 * 100 + 100) + 101),
+        ("enthalpy-fcrn-10", 2_954_977),
+    ],
+)
+def test_published_parameter_counts(name: str, parameters: int) -> None:
+    assert workloads()[name].parameters == parameters
+
+
+def test_flattened_sizes_of_the_study() -> None:
+    def flattened(name: str) -> list[int]:
+        nodes = workloads()[name].graph["nodes"]
+        return next(node["shape"] for node in nodes if node["op"] == "flatten")
+
+    assert flattened("mnist-cnn") == [9216]
+    assert flattened("cifar10-cnn") == [2304]
+
+
+def test_same_padding_puts_the_odd_one_at_the_end() -> None:
+    g = Graph("g")
+    g.input("x", (8, 8, 1))
+    g.conv2d("x", 1, 3, stride=2, padding="same", name="even")
+    g.maxpool("x", 2, stride=1, padding="same", name="pool")
+    g.outputs("even")
+    nodes = {node["name"]: node for node in g.to_json()["nodes"]}
+    assert nodes["even"]["padding"] == [[0, 1], [0, 1]]
+    assert nodes["even"]["shape"] == [4, 4, 1]
+    assert nodes["pool"]["shape"] == [8, 8, 1]
+
+
+def test_state_of_an_lstm_can_be_passed_on() -> None:
+    g = Graph("g")
+    x = g.input("x", (5, 3))
+    g.lstm(x, 4, name="first")
+    g.lstm(x, 4, initial=("first:h", "first:c"), output="sequence", name="second")
+    g.dense(g.concat("first:c", "second:h"), 2)
+    with pytest.raises(GraphError, match="does not have 6 units"):
+        g.lstm(x, 6, initial=("first:h", "first:c"))
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (lambda g: g.conv2d("nowhere", 1, 3), "not known"),
+        (lambda g: g.conv2d("x", 1, 9), "would have the shape"),
+        (lambda g: g.relu("x", name="x"), "used twice"),
+        (lambda g: g.add("x", g.flatten("x")), "equal shapes"),
+        (lambda g: g.lstm("x", 3), "not a sequence"),
+        (lambda g: g.dense("x", 3), "1x1 conv2d"),
+        (lambda g: g.to_json(), "no outputs"),
+    ],
+)
+def test_impossible_graphs(build, words: str) -> None:
+    g = Graph("g")
+    g.input("x", (4, 4, 1))
+    with pytest.raises(GraphError, match=words):
+        build(g)

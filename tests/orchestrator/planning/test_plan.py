@@ -1,0 +1,128 @@
+"""From what is asked to the trials: order, seeds, names, limits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dlbench import suites
+from dlbench.datasets import find as find_dataset
+from dlbench.datasets import store
+from dlbench.errors import UserError
+from dlbench.planning.plan import Choices, draft, duration, size
+from dlbench.running.jobs import identified
+
+
+def test_rounds_are_interleaved_and_paired() -> None:
+    trials = draft(Choices(repeats=6), "process").trials
+    assert len(trials) == 18
+    orders = set()
+    for number in range(6):
+        part = [trial for trial in trials if trial.round == number]
+        assert len({trial.release for trial in part}) == 3
+        assert {trial.seed for trial in part} == {1 + number}, "pairs share their seed"
+        orders.add(tuple(trial.release for trial in part))
+    assert len(orders) > 1, "every round had the same order"
+    assert trials == draft(Choices(repeats=6), "process").trials, "the order is not reproducible"
+    assert trials != draft(Choices(repeats=6, seed=5), "process").trials
+
+
+def test_variants_are_contenders() -> None:
+    choices = Choices(frameworks=("tensorflow@2.21.0", "tensorflow@2.21.0:fit"), repeats=1)
+    labels = {trial.label for trial in draft(choices, "process").trials}
+    assert labels == {"tensorflow@2.21.0", "tensorflow@2.21.0:fit"}
+
+
+@pytest.mark.parametrize(
+    ("choices", "words"),
+    [
+        (Choices(suite="quik"), "Did you mean 'quick'"),
+        (Choices(frameworks=("pytorhc",)), "Did you mean 'pytorch'"),
+        (Choices(frameworks=("pytorch@2.13",)), "Did you mean 'pytorch@2.13.0'"),
+        (Choices(frameworks=("tensorflow:fti",)), "Did you mean 'fit'"),
+        (Choices(workloads=("mnist",)), "Did you mean 'mnist-cnn'"),
+        (Choices(workloads=("proof-two-branch",)), "dlbench verify"),
+        (Choices(devices=("tpu",)), "no device 'tpu'"),
+        (Choices(settings=("mached",)), "Did you mean 'matched'"),
+        (Choices(data="reel"), "Did you mean 'real'"),
+        (Choices(epochs=1, steps=1), "exclude each other"),
+        (Choices(epochs=0), "not possible"),
+        (Choices(repeats=-1), "not possible"),
+        (Choices(threads="some"), "default"),
+        (Choices(memory="4q"), "512m or 4g"),
+        (Choices(time_limit="soon"), "90s, 15m"),
+        (Choices(cpus=0), "positive"),
+        (Choices(gpu="first", devices=("cpu",)), "indices"),
+        (Choices(frameworks=("numpy",), devices=("gpu",)), "no packages for device 'gpu'"),
+    ],
+)
+def test_wrong_choices_name_the_remedy(choices: Choices, words: str) -> None:
+    with pytest.raises(UserError) as caught:
+        draft(choices, "process")
+    assert words in str(caught.value)
+    assert caught.value.problem
+    assert caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("workloads = [", "not TOML"),
+        ('workloads = ["digits-cnn"]', "names no releases"),
+        ('workloads = ["digits-cnn"]\nreleases = ["numpy"]\nrepeat = 3', "Did you mean 'repeats'"),
+        ('workloads = ["digits-cnn"]\nreleases = ["numpy"]\nrepeats = 0', "whole number from 1"),
+        ('workloads = "digits-cnn"\nreleases = ["numpy"]', "list of strings"),
+    ],
+)
+def test_broken_suite_files(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    with pytest.raises(UserError, match=words):
+        suites.find(str(path))
+
+
+def test_a_users_own_suite(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('workloads = ["digits-cnn"]\nreleases = ["numpy"]\nrepeats = 2\nsteps = 5\n')
+    trials = draft(Choices(suite=str(path)), "process").trials
+    assert [trial.steps for trial in trials] == [5, 5]
+
+
+def test_words_for_times_and_sizes() -> None:
+    assert [duration(text) for text in ("90", "90s", "15m", "24h", "2d")] == [
+        90, 90, 900, 86400, 172800,
+    ]  # fmt: skip
+    assert [size(text) for text in ("512m", "4g", "4GiB", "1k")] == [
+        512 << 20, 4 << 30, 4 << 30, 1024,
+    ]  # fmt: skip
+
+
+def test_the_id_tells_apart_all_that_matters(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("DLBENCH_CACHE", str(tmp_path))
+    data = store.prepare(find_dataset("digits"))
+    synthetic = store.prepare(find_dataset("digits"), "synthetic")
+
+    def ids(choices: Choices, engine: str = "process", source=data) -> list[str]:
+        return [identified(trial, source).id for trial in draft(choices, engine).trials]
+
+    base = Choices(frameworks=("numpy",), repeats=1)
+    plain = ids(base)
+    assert ids(base) == plain
+    others = [
+        ids(Choices(frameworks=("pytorch",), repeats=1)),
+        ids(Choices(frameworks=("numpy",), repeats=1, seed=2)),
+        ids(Choices(frameworks=("numpy",), repeats=1, epochs=3)),
+        ids(Choices(frameworks=("numpy",), repeats=1, steps=3)),
+        ids(Choices(frameworks=("numpy",), repeats=1, settings=("native",))),
+        ids(Choices(frameworks=("numpy",), repeats=1, threads="1")),
+        ids(Choices(frameworks=("numpy",), repeats=1, memory="1g")),
+        ids(Choices(frameworks=("numpy",), repeats=1, cpus=1)),
+        ids(Choices(frameworks=("numpy",), repeats=1, time_limit="1h")),
+        ids(base, engine="docker"),
+        ids(base, source=synthetic),
+    ]
+    everything = [plain, *others]
+    assert len({tuple(each) for each in everything}) == len(everything)
+    monkeypatch.setattr("dlbench.running.jobs.bench_digest", lambda: "another")
+    assert ids(base) != plain

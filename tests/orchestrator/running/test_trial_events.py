@@ -1,0 +1,91 @@
+"""Events are believed only as far as they are events."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from dlbench.formats import BadEvent, parse_event
+from dlbench.running.trial_events import TrialEvents
+
+
+def line(**fields: object) -> bytes:
+    return json.dumps({"v": 1, "t": 5.0, **fields}).encode()
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        b"",
+        b"[]",
+        b"null",
+        b'{"v": 2, "t": 1, "event": "end"}',
+        b'{"v": 1, "event": "end"}',
+        b'{"v": 1, "t": true, "event": "end"}',
+        b'{"v": 1, "t": 1, "event": ["end"]}',
+        line(event="phase", phase="train"),
+        line(event="phase", phase="train", seconds="long"),
+        line(event="epoch", epoch=1, loss=1, steps_ms=[-1], metrics={}, train_s=1, first=0),
+        line(event="epoch", epoch=1, loss=1, steps_ms=["x"], metrics={}, train_s=1, first=0),
+        line(event="check", name="forward", passed="yes"),
+        b"[" * 100_000,
+        b'{"v": 1, "t": 1, "event": "end", "x": "' + b"x" * (5 << 20) + b'"}',
+    ],
+)
+def test_bad_lines(bad: bytes) -> None:
+    with pytest.raises(BadEvent):
+        parse_event(bad)
+
+
+def test_a_lost_loss_can_be_written() -> None:
+    raw = b'{"v":1,"t":1,"event":"epoch","epoch":1,"loss":NaN,"steps_ms":[],"metrics":{},'
+    assert parse_event(raw + b'"train_s":1,"first":0}').fields["loss"] != 0
+
+
+def test_half_a_line_waits_for_its_end(tmp_path: Path) -> None:
+    source = tmp_path / "raw.jsonl"
+    follower = TrialEvents(source, tmp_path / "events.jsonl", zero=2.0)
+    assert list(follower.new()) == []
+    whole = line(event="end")
+    source.write_bytes(whole[:10])
+    assert list(follower.new()) == []
+    with source.open("ab") as file:
+        file.write(whole[10:] + b"\n")
+    (event,) = follower.new()
+    assert (event.kind, event.t) == ("end", 3.0)
+    follower.close()
+    assert json.loads((tmp_path / "events.jsonl").read_text())["t"] == 3.0
+
+
+def test_nothing_behind_garbage_is_believed(tmp_path: Path) -> None:
+    source = tmp_path / "raw.jsonl"
+    source.write_bytes(line(event="end") + b"\nrubbish\n" + line(event="end") + b"\n")
+    follower = TrialEvents(source, tmp_path / "events.jsonl", zero=0.0)
+    assert len(list(follower.new())) == 1
+    assert "rubbish" in str(follower.violation)
+    assert list(follower.new()) == []
+
+
+def test_links_and_pipes_are_not_followed(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_bytes(line(event="end") + b"\n")
+    link = tmp_path / "raw.jsonl"
+    link.symlink_to(secret)
+    follower = TrialEvents(link, tmp_path / "events.jsonl", zero=0.0)
+    assert list(follower.new()) == []
+    assert follower.violation
+
+
+def test_another_kernels_clock(tmp_path: Path) -> None:
+    source = tmp_path / "raw.jsonl"
+    zero = time.monotonic()
+    foreign = zero + 1e6
+    hello = {"v": 1, "t": foreign, "event": "hello", "bench": "1", "python": "3.6", "pid": 1}
+    end = {"v": 1, "t": foreign + 2, "event": "end"}
+    source.write_text(json.dumps(hello) + "\n" + json.dumps(end) + "\n")
+    events = list(TrialEvents(source, tmp_path / "events.jsonl", zero).new())
+    assert 0 <= events[0].t < 60
+    assert events[1].t - events[0].t == pytest.approx(2)
