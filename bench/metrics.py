@@ -38,8 +38,10 @@ def compute(name, output, target, mask=None):
         scores = np.square(output.astype(np.float64) - target)
     else:
         raise ValueError("unknown metric {!r}".format(name))
-    if scores.shape != target.shape:
-        raise ValueError("{}: output {} against target {}".format(name, scores.shape, target.shape))
+    for array, what in ((target, "target"), (mask, "mask")):
+        if array is not None and array.shape != scores.shape:
+            words = "{} of an output {} needs a {} of the shape {}, not {}"
+            raise ValueError(words.format(name, output.shape, what, scores.shape, array.shape))
     if mask is None:
         return float(np.mean(scores))
-    return float(np.sum(scores * mask) / np.sum(mask))
+    return float(np.sum(scores * mask) / max(np.sum(mask), 1))

@@ -1,20 +1,30 @@
 """All that a framework must know how to do.
 
-An adapter is a module with
+An adapter is a package with the same four files in every framework:
 
-    VARIANTS              the ordinary ways to train in this framework, the default first
-    def set_up(options)   threads, device, seeds: before anything is built
-    def describe()        {"framework", "version", "threads", "kernels", …}: what runs, as it is now
-    def build(graph, recipe, options) -> Model
+    __init__.py   VARIANTS, set_up(options), describe(), build(graph, recipe, options)
+    layers.py     OPERATIONS, one function for each op; the layers, and where their weights are
+    training.py   the losses and the optimisers
+    model.py      the Model: how it trains, predicts, takes and gives weights
+
+`VARIANTS` are the ordinary ways to train in this framework, the default first. `set_up` sets
+threads, device and seeds before anything is built. `describe` tells what runs, as it is now:
+{"framework", "version", "threads", "kernels", …}.
 
 Arrays that cross this interface are NumPy, in the canonical layout of FORMATS.md. A batch is
 {name: array} with the graph's inputs, targets and masks by name; real-valued targets have the
 shape of the output they belong to.
+
+Whatever FORMATS.md allows must work: any branch, any state read by anybody, any name. A training
+step computes the nodes that a loss depends on (`ops.trained_nodes`) and leaves all others as they
+are; a prediction computes what the outputs depend on (`ops.nodes_for`).
 """
 
 import abc
 import collections
 import time
+
+from bench.ops import sources
 
 Options = collections.namedtuple("Options", "seed variant threads device setting")
 
@@ -50,11 +60,14 @@ class Model(abc.ABC):
 
     @abc.abstractmethod
     def activations(self, batch, training=False):
-        """{node: value} of every node; for the certificate, so it need not be fast."""
+        """{name: value} of everything in `ops.values_of`; for the proof, so it need not be fast."""
 
     @abc.abstractmethod
     def gradients(self, batch):
-        """(loss, {node: {parameter: gradient}}) in training mode, without taking a step."""
+        """(loss, {node: {parameter: gradient}}) in training mode, without taking a step.
+
+        Of the nodes that a training step computes; the others have no gradient.
+        """
 
     @abc.abstractmethod
     def weights(self):
@@ -73,38 +86,19 @@ class Model(abc.ABC):
         """Save the model its own way; weights and optimiser state apart, where it can."""
 
 
-def shapes_of(graph):
-    """{name: shape} of everything that a node can read: inputs, nodes, the LSTMs' final states."""
-    shapes = {spec["name"]: spec["shape"] for spec in graph["inputs"]}
-    for node in graph["nodes"]:
-        shapes[node["name"]] = node["shape"]
-        if node["op"] == "lstm":
-            shapes[node["name"] + ":h"] = shapes[node["name"] + ":c"] = [node["units"]]
-    return shapes
-
-
-def cells_read(graph):
-    """The LSTMs whose final cell somebody reads: many fused kernels have it at the padded end."""
-    return {name[:-2] for node in graph["nodes"] for name in _read(node) if name.endswith(":c")}
-
-
-def _read(node):
-    return list(node["inputs"]) + list(node.get("initial") or [])
-
-
-def spent_after(graph):
-    """{node: names of the values that nobody reads after it}.
+def spent_after(nodes, kept):
+    """{node: names of the values that nobody reads after it}, when just these nodes are run.
 
     An eager framework keeps a value for as long as somebody holds it. Code by hand lets go of it
-    on the way, so adapters must too, or they use more memory than the framework needs.
+    on the way, so adapters must too, or they use more memory than the framework needs. `kept` are
+    the values that the caller wants.
     """
     last = {}
-    for node in graph["nodes"]:
+    for node in nodes:
         name = node["name"]
         made = [name, name + ":h", name + ":c"] if node["op"] == "lstm" else [name]
-        last.update(dict.fromkeys(_read(node) + made, name))
-    kept = set(graph["outputs"]) | {spec["name"] for spec in graph["inputs"]}
-    spent = {node["name"]: [] for node in graph["nodes"]}
+        last.update(dict.fromkeys(sources(node) + made, name))
+    spent = {node["name"]: [] for node in nodes}
     for name, node in last.items():
         if name not in kept:
             spent[node].append(name)

@@ -7,9 +7,7 @@ go in or out. Where a flattened image goes anywhere else, it is brought to canon
 
 import numpy as np
 
-from bench.adapters.base import shapes_of
-
-_ELEMENTWISE = ("relu", "tanh", "sigmoid", "dropout")
+from bench.ops import ELEMENTWISE, shapes_of, sources
 
 
 class Layout:
@@ -20,7 +18,7 @@ class Layout:
         shapes = shapes_of(graph)
         consumers = {}
         for node in graph["nodes"]:
-            for source in node["inputs"]:
+            for source in sources(node):
                 consumers.setdefault(source, []).append(node)
         self.folded = {}
         """{vector: [H, W, C]} for the vectors whose order inside is C,H,W."""
@@ -41,7 +39,7 @@ class Layout:
         for node in consumers.get(name, []):
             if node["op"] == "dense":
                 dense.append(node["name"])
-            elif node["op"] not in _ELEMENTWISE or not self._follow(
+            elif node["op"] not in ELEMENTWISE or not self._follow(
                 node["name"], consumers, outputs, chain, dense
             ):
                 return False

@@ -12,8 +12,8 @@ import itertools
 import numpy as np
 
 from bench import data, weights
-from bench.adapters.numpy import Reference
 from bench.proof.kinks import rows_at_kinks
+from bench.reference.model import Reference
 from bench.trial import options_of
 
 STEPS = 20

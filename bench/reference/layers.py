@@ -1,8 +1,8 @@
 """Forward and backward passes of the graph's nodes, each a pair of functions on NHWC arrays.
 
-`forward(node, inputs, parameters, context)` returns the output and what the backward pass needs;
-`backward(node, cache, gradient)` returns the gradients of the inputs (a list) and of the
-parameters (a dictionary). `context.training` and `context.random` decide about dropout.
+A forward pass (node, inputs, parameters, context) returns the output and what the backward pass
+needs; a backward pass (node, cache, gradient) returns the gradients of the inputs (a list) and of
+the parameters (a dictionary). The LSTM, which has states too, is in lstm.py.
 """
 
 import numpy as np
@@ -13,9 +13,12 @@ from bench.reference import lstm
 class Context:
     """How a pass is run."""
 
-    def __init__(self, training=False, random=None):
+    def __init__(self, training=False, random=None, lean=0.0):
         self.training = training
         self.random = random
+        self.lean = lean
+        """Which side of a kink values near it count to, as a share of the largest value; 0: the
+        side they are on. The proof leans both ways to see what rounding can change."""
         self.state = {}
         """New running statistics of batch normalisation, {node: {parameter: value}}."""
 
@@ -83,7 +86,16 @@ def maxpool(node, inputs, p, context):
     x = _pad(inputs[0], node["padding"], -np.inf)
     windows = _windows(x, node["size"], node["stride"])
     flat = windows.reshape(windows.shape[:3] + (-1, x.shape[-1]))
-    return flat.max(axis=3), (flat.argmax(axis=3), x.shape)
+    return flat.max(axis=3), (_largest(flat, 3, context.lean), x.shape)
+
+
+def _largest(values, axis, lean):
+    """Where the largest value is: the first of equal ones, or the last of nearly equal ones."""
+    if not lean:
+        return values.argmax(axis=axis)
+    room = abs(lean) * np.abs(np.where(np.isfinite(values), values, 0)).max()
+    near = values >= values.max(axis=axis, keepdims=True) - room
+    return values.shape[axis] - 1 - np.flip(near, axis).argmax(axis=axis)
 
 
 def maxpool_backward(node, cache, dy):
@@ -122,7 +134,7 @@ def globalavgpool_backward(node, shape, dy):
 def globalmaxpool(node, inputs, p, context):
     x = inputs[0]
     flat = x.reshape(len(x), -1, x.shape[-1])
-    return flat.max(axis=1), (flat.argmax(axis=1), x.shape)
+    return flat.max(axis=1), (_largest(flat, 1, context.lean), x.shape)
 
 
 def globalmaxpool_backward(node, cache, dy):
@@ -201,7 +213,8 @@ def dropout_backward(node, mask, dy):
 
 
 def relu(node, inputs, p, context):
-    return np.maximum(inputs[0], 0), inputs[0] > 0
+    x = inputs[0]
+    return np.maximum(x, 0), x > (-context.lean * np.abs(x).max() if context.lean else 0)
 
 
 def relu_backward(node, positive, dy):
@@ -250,9 +263,22 @@ def concat_backward(node, edges, dy):
     return np.split(dy, edges, axis=-1), {}
 
 
-def forward(node, inputs, parameters, context):
-    return globals()[node["op"]](node, inputs, parameters, context)
-
-
-def backward(node, cache, gradient):
-    return globals()[node["op"] + "_backward"](node, cache, gradient)
+OPERATIONS = {
+    "conv2d": (conv2d, conv2d_backward),
+    "maxpool": (maxpool, maxpool_backward),
+    "avgpool": (avgpool, avgpool_backward),
+    "globalmaxpool": (globalmaxpool, globalmaxpool_backward),
+    "globalavgpool": (globalavgpool, globalavgpool_backward),
+    "batchnorm": (batchnorm, batchnorm_backward),
+    "dense": (dense, dense_backward),
+    "embedding": (embedding, embedding_backward),
+    "lstm": (lstm.forward, lstm.backward),
+    "dropout": (dropout, dropout_backward),
+    "relu": (relu, relu_backward),
+    "tanh": (tanh, tanh_backward),
+    "sigmoid": (sigmoid, sigmoid_backward),
+    "flatten": (flatten, flatten_backward),
+    "add": (add, add_backward),
+    "concat": (concat, concat_backward),
+}
+"""The forward and the backward pass of each op."""

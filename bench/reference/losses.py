@@ -5,18 +5,21 @@ import numpy as np
 from bench.reference.lstm import sigmoid
 
 
-def loss_and_gradient(name, output, target, mask=None):
-    """(loss, gradient of the output)."""
-    values, gradient = _PER_PLACE[name](output, target)
-    if values.shape != target.shape:
-        raise ValueError("{}: output {} against target {}".format(name, output.shape, target.shape))
-    weight = np.ones(values.shape, output.dtype) if mask is None else mask.astype(output.dtype)
-    weight = weight / weight.sum()
+def loss_and_gradient(name, output, target, mask=None, lean=0.0):
+    """(loss, gradient of the output). `lean` as in `layers.Context`."""
+    places = output.shape[:-1] if name == "softmax-cross-entropy" else output.shape
+    for array, what in ((target, "target"), (mask, "mask")):
+        if array is not None and array.shape != places:
+            words = "{} of an output {} needs a {} of the shape {}, not {}"
+            raise ValueError(words.format(name, output.shape, what, places, array.shape))
+    values, gradient = PER_PLACE[name](output, target, lean)
+    weight = np.ones(places, output.dtype) if mask is None else mask.astype(output.dtype)
+    weight = weight / max(weight.sum(), 1)  # a batch in which nothing counts has no loss
     spread = weight[..., None] if gradient.ndim > weight.ndim else weight
     return float((values * weight).sum()), gradient * spread
 
 
-def _softmax_cross_entropy(logits, labels):
+def _softmax_cross_entropy(logits, labels, lean):
     shifted = logits - logits.max(axis=-1, keepdims=True)
     total = np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
     log_p = shifted - total
@@ -24,20 +27,21 @@ def _softmax_cross_entropy(logits, labels):
     return -(log_p * hot).sum(axis=-1), np.exp(log_p) - hot
 
 
-def _sigmoid_cross_entropy(logits, target):
+def _sigmoid_cross_entropy(logits, target, lean):
     values = np.maximum(logits, 0) - logits * target + np.log1p(np.exp(-np.abs(logits)))
     return values, sigmoid(logits) - target
 
 
-def _squared(output, target):
+def _squared(output, target, lean):
     return np.square(output - target), 2 * (output - target)
 
 
-def _absolute(output, target):
-    return np.abs(output - target), np.sign(output - target)
+def _absolute(output, target, lean):
+    difference = output - target
+    return np.abs(difference), np.sign(difference + lean * np.abs(output).max())
 
 
-_PER_PLACE = {
+PER_PLACE = {
     "softmax-cross-entropy": _softmax_cross_entropy,
     "sigmoid-cross-entropy": _sigmoid_cross_entropy,
     "mean-squared-error": _squared,

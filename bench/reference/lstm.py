@@ -17,7 +17,7 @@ def forward(node, x, p, lengths=None, initial=None):
     """(sequence [B,T,H], last h, last c, cache)."""
     batch, steps, _ = x.shape
     units = node["units"]
-    h, c = initial or (np.zeros((batch, units), x.dtype), np.zeros((batch, units), x.dtype))
+    h, c = initial or [np.zeros((batch, units), x.dtype)] * 2
     fed = x @ p["input_kernel"] + p["bias"]
     sequence = np.zeros((batch, steps, units), x.dtype)
     trace = []

@@ -12,6 +12,7 @@ Shapes and parameter counts are worked out here, once; whoever runs the graph re
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -38,6 +39,8 @@ class Graph:
         self._nodes: list[dict[str, Any]] = []
         self._outputs: list[str] = []
         self._shapes: dict[str, Shape] = {}
+        self._tokens: set[str] = set()
+        """Names of whole numbers: only an embedding or an LSTM's `lengths` reads them."""
 
     def to_json(self) -> dict[str, Any]:
         if not self._outputs:
@@ -50,14 +53,30 @@ class Graph:
             "outputs": self._outputs,
         }
 
+    def shape(self, name: str) -> Shape:
+        """The shape of a value, without the batch."""
+        return self._shape(name)
+
     def input(self, name: str, shape: Shape, dtype: str = "float32") -> str:
+        """float32: a vector, sequence [T,F] or image [H,W,C]; int32: a number, [T] or [H,W]."""
+        ranks = {"float32": (1, 2, 3), "int32": (0, 1, 2)}
+        if dtype not in ranks:
+            raise GraphError(f"Input {name!r} has the dtype {dtype!r}; use float32 or int32.")
+        if len(shape) not in ranks[dtype]:
+            raise GraphError(f"Input {name!r} of {dtype} can't have the shape {list(shape)}.")
         self._claim(name, shape)
+        if dtype == "int32":
+            self._tokens.add(name)
         self._inputs.append({"name": name, "shape": list(shape), "dtype": dtype})
         return name
 
     def outputs(self, *names: str) -> None:
+        """What a prediction returns, and what losses and metrics read: nodes or LSTM states."""
+        inputs = {spec["name"] for spec in self._inputs}
         for name in names:
             self._shape(name)
+            if name in inputs or names.count(name) > 1:
+                raise GraphError(f"Output {name!r} is an input of the graph or is named twice.")
         self._outputs = list(names)
 
     def conv2d(
@@ -73,6 +92,7 @@ class Graph:
     ) -> str:
         size, step = _pair(kernel), _pair(stride)
         shape = self._image(x)
+        _positive(name or "conv2d", filters=filters, kernel=min(size), stride=min(step))
         pads = _pads(padding, shape, size, step)
         parameters: _Specs = {"kernel": ((*size, shape[2], filters), "glorot-uniform")}
         if bias:
@@ -106,9 +126,15 @@ class Graph:
         padding: Padding = "valid",
         name: str | None = None,
     ) -> str:
-        window, step = _pair(size), _pair(stride or size)
+        window, step = _pair(size), _pair(size if stride is None else stride)
         shape = self._image(x)
+        _positive(name or op, size=min(window), stride=min(step))
         pads = _pads(padding, shape, window, step)
+        if any(pad >= extent for side, extent in zip(pads, window, strict=True) for pad in side):
+            raise GraphError(
+                f"{name or op} of {x!r}: a window of {list(window)} with padding {pads} would see"
+                " padding alone; padding must be smaller than the window."
+            )
         out = (*_slide(shape, window, step, pads), shape[2])
         return self._add(op, [x], out, {}, name, size=list(window), stride=list(step), padding=pads)
 
@@ -127,8 +153,10 @@ class Graph:
         unbiased: bool = True,
         name: str | None = None,
     ) -> str:
-        shape = self._shape(x)
+        shape = self._real(x)
         channels = shape[-1:]
+        if not (0 <= keep <= 1 and epsilon > 0):
+            raise GraphError(f"batchnorm of {x!r}: keep must be in 0..1 and epsilon above 0.")
         parameters: _Specs = {
             "gamma": (channels, "ones"),
             "beta": (channels, "zeros"),
@@ -147,9 +175,10 @@ class Graph:
         )
 
     def dense(self, x: str, units: int, *, bias: bool = True, name: str | None = None) -> str:
-        shape = self._shape(x)
+        shape = self._real(x)
         if len(shape) > 2:
-            raise GraphError(f"{x!r} is an image: a dense layer of its places is a 1x1 conv2d.")
+            raise GraphError(f"{x!r} is an image; use a 1x1 conv2d instead of a dense layer.")
+        _positive(name or "dense", units=units)
         parameters: _Specs = {"kernel": ((shape[-1], units), "glorot-uniform")}
         if bias:
             parameters["bias"] = ((units,), "zeros")
@@ -158,6 +187,9 @@ class Graph:
         )
 
     def embedding(self, x: str, vocabulary: int, units: int, name: str | None = None) -> str:
+        if x not in self._tokens:
+            raise GraphError(f"An embedding reads whole numbers; {x!r} is not an int32 input.")
+        _positive(name or "embedding", vocabulary=vocabulary, units=units)
         parameters: _Specs = {"table": ((vocabulary, units), "uniform-0.05")}
         shape = (*self._shape(x), units)
         return self._add(
@@ -176,8 +208,13 @@ class Graph:
     ) -> str:
         """The node's name; its final state is `NAME:h` and `NAME:c`."""
         steps, features = self._sequence(x)
+        _positive(name or "lstm", units=units)
+        if output not in ("sequence", "last"):
+            raise GraphError(f"The output of an lstm is 'sequence' or 'last', not {output!r}.")
+        if lengths is not None and (lengths not in self._tokens or self._shape(lengths)):
+            raise GraphError(f"lengths={lengths!r} is not an int32 input of one number a row.")
         for state in initial or ():
-            if self._shape(state) != (units,):
+            if self._real(state) != (units,):
                 raise GraphError(f"The initial state {state!r} does not have {units} units.")
         parameters: _Specs = {
             "input_kernel": ((features, 4 * units), "glorot-uniform"),
@@ -199,28 +236,30 @@ class Graph:
         return made
 
     def dropout(self, x: str, rate: float, name: str | None = None) -> str:
-        return self._add("dropout", [x], self._shape(x), {}, name, rate=rate)
+        if not 0 <= rate < 1:
+            raise GraphError(f"dropout of {x!r}: a rate of {rate} is not in 0 <= rate < 1.")
+        return self._add("dropout", [x], self._real(x), {}, name, rate=rate)
 
     def relu(self, x: str, name: str | None = None) -> str:
-        return self._add("relu", [x], self._shape(x), {}, name)
+        return self._add("relu", [x], self._real(x), {}, name)
 
     def tanh(self, x: str, name: str | None = None) -> str:
-        return self._add("tanh", [x], self._shape(x), {}, name)
+        return self._add("tanh", [x], self._real(x), {}, name)
 
     def sigmoid(self, x: str, name: str | None = None) -> str:
-        return self._add("sigmoid", [x], self._shape(x), {}, name)
+        return self._add("sigmoid", [x], self._real(x), {}, name)
 
     def flatten(self, x: str, name: str | None = None) -> str:
-        return self._add("flatten", [x], (math.prod(self._shape(x)),), {}, name)
+        return self._add("flatten", [x], (math.prod(self._real(x)),), {}, name)
 
     def add(self, *xs: str, name: str | None = None) -> str:
-        shapes = {self._shape(x) for x in xs}
+        shapes = {self._real(x) for x in xs}
         if len(xs) < 2 or len(shapes) != 1:
             raise GraphError(f"add needs two or more equal shapes, not {sorted(shapes)}.")
         return self._add("add", list(xs), shapes.pop(), {}, name)
 
     def concat(self, *xs: str, name: str | None = None) -> str:
-        shapes = [self._shape(x) for x in xs]
+        shapes = [self._real(x) for x in xs]
         if len({shape[:-1] for shape in shapes}) != 1:
             raise GraphError(f"concat needs shapes equal but for the last axis, not {shapes}.")
         width = sum(shape[-1] for shape in shapes)
@@ -254,7 +293,7 @@ class Graph:
         return name
 
     def _claim(self, name: str, shape: Shape) -> None:
-        if name in self._shapes or not name.replace("_", "").isalnum():
+        if name in self._shapes or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
             raise GraphError(f"{name!r} is used twice or is not a plain name.")
         if any(size < 1 for size in shape):
             raise GraphError(f"{name!r} would have the shape {shape}.")
@@ -265,14 +304,19 @@ class Graph:
             raise GraphError(f"{name!r} is not known in graph {self.name!r}.")
         return self._shapes[name]
 
+    def _real(self, name: str) -> Shape:
+        if name in self._tokens:
+            raise GraphError(f"{name!r} holds whole numbers; only an embedding reads them.")
+        return self._shape(name)
+
     def _image(self, name: str) -> Shape:
-        shape = self._shape(name)
+        shape = self._real(name)
         if len(shape) != 3:
             raise GraphError(f"{name!r} is not an image [H,W,C] but {shape}.")
         return shape
 
     def _sequence(self, name: str) -> Shape:
-        shape = self._shape(name)
+        shape = self._real(name)
         if len(shape) != 2:
             raise GraphError(f"{name!r} is not a sequence [T,F] but {shape}.")
         return shape
@@ -286,6 +330,12 @@ def count_parameters(graph: dict[str, Any]) -> int:
         for name, spec in node["parameters"].items()
         if (node["op"], name) not in _STATE
     )
+
+
+def _positive(node: str, **numbers: int) -> None:
+    for what, number in numbers.items():
+        if number < 1:
+            raise GraphError(f"{node}: {what} must be 1 or more, not {number}.")
 
 
 def _pair(value: Pair) -> tuple[int, int]:
@@ -304,7 +354,10 @@ def _pads(
             total = max(0, (math.ceil(extent / stride) - 1) * stride + window - extent)
             pads.append([total // 2, total - total // 2])
         return pads
-    return [[int(n) for n in side] for side in padding]
+    pads = [[int(n) for n in side] for side in padding]
+    if any(n < 0 for side in pads for n in side):
+        raise GraphError(f"A padding can't be negative: {pads}.")
+    return pads
 
 
 def _slide(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dlbench.planning.graph import Graph, Shape
+from dlbench.planning.recipes import Recipe, loss, metric, recipe, sgd
 
 
 def mnist_cnn(
@@ -66,21 +67,12 @@ def imdb_lstm(name: str, length: int, vocabulary: int, width: int, units: int) -
 
 def classification(
     epochs: int, batch: int = 128, lr: float = 0.01, momentum: float = 0.5
-) -> dict[str, Any]:
+) -> Recipe:
     """The study's recipe for images: SGD with momentum, cross-entropy, accuracy."""
-    head = {"output": "logits", "target": "label", "mask": None}
-    return {
-        "batch": batch,
-        "epochs": epochs,
-        "shuffle": True,
-        "warmup": 10,
-        "optimizer": {
-            "name": "sgd",
-            "lr": lr,
-            "momentum": momentum,
-            "nesterov": False,
-            "weight_decay": 0.0,
-        },
-        "losses": [{"name": "softmax-cross-entropy", **head, "weight": 1.0}],
-        "metrics": [{"name": "accuracy", **head}],
-    }
+    return recipe(
+        batch=batch,
+        epochs=epochs,
+        optimizer=sgd(lr, momentum=momentum),
+        losses=[loss("softmax-cross-entropy", "logits", "label")],
+        metrics=[metric("accuracy", "logits", "label")],
+    )

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dlbench.planning.graph import Graph
+from dlbench.planning.recipes import adam, loss, metric, recipe
 from dlbench.workloads import Workload
-
-_HEAD = {"output": "enthalpy", "target": "value", "mask": None}
 
 
 def fcrn(name: str, widths: tuple[int, ...]) -> dict[str, Any]:
@@ -27,22 +26,13 @@ WORKLOAD = Workload(
     task="regression",
     dataset="enthalpy",
     graph=fcrn("enthalpy-fcrn-10", (1024, 1024, 512, 512, 256, 256, 128, 64, 32)),
-    recipe={
-        "batch": 32,
-        "epochs": 100,
-        "shuffle": True,
-        "warmup": 10,
-        "optimizer": {
-            "name": "adam",
-            "lr": 1e-4,
-            "beta1": 0.9,
-            "beta2": 0.999,
-            "epsilon": 1e-8,
-            "weight_decay": 0.0,
-        },
-        "losses": [{"name": "mean-absolute-error", **_HEAD, "weight": 1.0}],
-        "metrics": [{"name": "mean-absolute-error", **_HEAD}],
-    },
+    recipe=recipe(
+        batch=32,
+        epochs=100,
+        optimizer=adam(1e-4),
+        losses=[loss("mean-absolute-error", "enthalpy", "value")],
+        metrics=[metric("mean-absolute-error", "enthalpy", "value")],
+    ),
     about="Formation enthalpy from element fractions: ten dense layers with shortcuts",
     proof=fcrn("enthalpy-fcrn-10-proof", (32, 32, 16, 16, 8)),
 )

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dlbench.planning.graph import Graph
+from dlbench.planning.recipes import adadelta, loss, metric, recipe
 from dlbench.workloads import Workload
-
-_HEAD = {"output": "logits", "target": "target_out", "mask": "mask"}
 
 
 def _graph() -> dict[str, Any]:
@@ -30,21 +29,14 @@ WORKLOAD = Workload(
     task="certificate",
     dataset="toy-pairs",
     graph=_graph(),
-    recipe={
-        "batch": 16,
-        "epochs": 2,
-        "shuffle": True,
-        "warmup": 2,
-        "optimizer": {
-            "name": "adadelta",
-            "lr": 1.0,
-            "rho": 0.95,
-            "epsilon": 1e-4,
-            "weight_decay": 0.0,
-        },
-        "losses": [{"name": "softmax-cross-entropy", **_HEAD, "weight": 1.0}],
-        "metrics": [{"name": "accuracy", **_HEAD}],
-    },
+    recipe=recipe(
+        batch=16,
+        epochs=2,
+        warmup=2,
+        optimizer=adadelta(1.0, epsilon=1e-4),
+        losses=[loss("softmax-cross-entropy", "logits", "target_out", mask="mask")],
+        metrics=[metric("accuracy", "logits", "target_out", mask="mask")],
+    ),
     about="A small graph to certify: state passing and masks",
     only_proof=True,
 )

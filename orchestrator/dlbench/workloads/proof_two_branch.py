@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dlbench.planning.graph import Graph
+from dlbench.planning.recipes import loss, metric, recipe, sgd
 from dlbench.workloads import Workload
-
-_CLASS = {"output": "logits", "target": "label", "mask": None}
-_PLACE = {"output": "place", "target": "value", "mask": None}
 
 
 def _graph() -> dict[str, Any]:
@@ -35,24 +33,20 @@ WORKLOAD = Workload(
     task="certificate",
     dataset="toy-images",
     graph=_graph(),
-    recipe={
-        "batch": 16,
-        "epochs": 2,
-        "shuffle": True,
-        "warmup": 2,
-        "optimizer": {
-            "name": "sgd",
-            "lr": 0.01,
-            "momentum": 0.9,
-            "nesterov": False,
-            "weight_decay": 5e-4,
-        },
-        "losses": [
-            {"name": "softmax-cross-entropy", **_CLASS, "weight": 1.0},
-            {"name": "mean-squared-error", **_PLACE, "weight": 0.5},
+    recipe=recipe(
+        batch=16,
+        epochs=2,
+        warmup=2,
+        optimizer=sgd(0.01, momentum=0.9, weight_decay=5e-4),
+        losses=[
+            loss("softmax-cross-entropy", "logits", "label"),
+            loss("mean-squared-error", "place", "value", weight=0.5),
         ],
-        "metrics": [{"name": "accuracy", **_CLASS}, {"name": "mean-squared-error", **_PLACE}],
-    },
+        metrics=[
+            metric("accuracy", "logits", "label"),
+            metric("mean-squared-error", "place", "value"),
+        ],
+    ),
     about="A small graph to certify: branches, concat, two heads",
     only_proof=True,
 )

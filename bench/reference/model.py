@@ -1,70 +1,53 @@
-"""NumPy: the reference itself, as a contender in float32 and as the judge in float64."""
+"""The graph, run node by node with NumPy: a contender in float32, the judge in float64."""
 
 import os
 
 import numpy as np
 
 from bench.adapters.base import Model
-from bench.reference import layers, lstm
+from bench.ops import nodes_for, sources, trained_nodes, values_of
+from bench.reference.layers import OPERATIONS, Context
 from bench.reference.losses import loss_and_gradient
 from bench.reference.optimizers import Optimizer
 from bench.weights import initial_weights
 
-VARIANTS = ("numpy",)
-
-
-def set_up(options):
-    if options.device != "cpu":
-        raise ValueError("NumPy has no GPU")
-
-
-def describe():
-    return {"framework": "numpy", "version": np.__version__, "threads": _blas_threads()}
-
-
-def _blas_threads():
-    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
-        if os.environ.get(name):
-            return int(os.environ[name])
-    return len(os.sched_getaffinity(0))
-
-
-def build(graph, recipe, options):
-    return Reference(graph, recipe, options.seed, np.float32)
-
 
 class Reference(Model):
-    """The graph, run node by node."""
-
     path = {"kernels": "numpy im2col + BLAS"}
 
     def __init__(self, graph, recipe, seed, dtype):
         self._graph, self._recipe, self._dtype = graph, recipe, dtype
         self._random = np.random.RandomState(seed)
         self._optimizer = Optimizer(recipe)
-        self._nodes = {node["name"]: node for node in graph["nodes"]}
+        self._trained = trained_nodes(graph, recipe)
         self.load(initial_weights(graph, seed))
 
     def train_step(self, batch):
-        loss, gradients, context = self._backward(batch)
-        self._optimizer.apply(self._weights, gradients)
-        for node, values in context.state.items():
-            self._weights[node].update(values)
+        loss, gradients, state = self.backward(batch)
+        self.step(gradients, state)
         return loss
+
+    def step(self, gradients, state):
+        """Move the weights by these gradients; take over these running statistics."""
+        self._optimizer.apply(self._weights, gradients)
+        for node, values in state.items():
+            self._weights[node].update(values)
 
     def losses(self, handles):
         return [float(loss) for loss in handles]
 
     def predict(self, batch):
-        values, _ = self._forward(batch, layers.Context())
+        nodes = nodes_for(self._graph, self._graph["outputs"])
+        values, _ = self._forward(batch, nodes, Context())
         return {name: values[name] for name in self._graph["outputs"]}
 
     def activations(self, batch, training=False):
-        values, _ = self._forward(batch, layers.Context(training, self._random))
-        return {name: values[name] for name in self._nodes}
+        context = Context(training, self._random)
+        values, _ = self._forward(batch, self._graph["nodes"], context)
+        return {name: values[name] for name in values_of(self._graph)}
 
     def gradients(self, batch):
-        loss, gradients, _ = self._backward(batch)
+        loss, gradients, _ = self.backward(batch)
         return loss, gradients
 
     def weights(self):
@@ -80,10 +63,22 @@ class Reference(Model):
         pass  # NumPy has returned only when it was done
 
     def save_native(self, folder):
-        flat = {f"{n}/{k}": v for n, p in self._weights.items() for k, v in p.items()}
+        flat = {n + "/" + k: v for n, p in self._weights.items() for k, v in p.items()}
         np.savez(os.path.join(folder, "model.npz"), **flat)
 
-    def _forward(self, batch, context):
+    # ---- forward and backward, with room for a subclass to disturb what passes
+
+    def _passed(self, name, value):
+        """Every node's value on its way to those who read it."""
+        return value
+
+    def _returned(self, name, gradient):
+        """Every value's gradient on its way back to the node that made it."""
+        return gradient
+
+    _lean = 0.0
+
+    def _forward(self, batch, nodes, context):
         """Every value by name, and every node's cache."""
         values, caches = {}, {}
         for spec in self._graph["inputs"]:
@@ -91,51 +86,52 @@ class Reference(Model):
             values[spec["name"]] = (
                 value.astype(self._dtype) if spec["dtype"] == "float32" else value
             )
-        for node in self._graph["nodes"]:
-            name = node["name"]
-            parameters = self._weights.get(name, {})
-            inputs = [values[source] for source in node["inputs"]]
+        for node in nodes:
+            name, parameters = node["name"], self._weights.get(node["name"], {})
+            forward, _ = OPERATIONS[node["op"]]
             if node["op"] == "lstm":
-                initial = (
-                    [values[source] for source in node["initial"]] if node["initial"] else None
-                )
                 lengths = values[node["lengths"]] if node["lengths"] else None
-                sequence, h, c, caches[name] = lstm.forward(
-                    node, inputs[0], parameters, lengths, initial
-                )
-                values[name] = sequence if node["output"] == "sequence" else h
-                values[name + ":h"], values[name + ":c"] = h, c
+                initial = [values[source] for source in node["initial"] or []]
+                x = values[node["inputs"][0]]
+                sequence, h, c, caches[name] = forward(node, x, parameters, lengths, initial)
+                values[name + ":h"] = self._passed(name, h)
+                values[name + ":c"] = self._passed(name, c)
+                last = node["output"] == "last"
+                values[name] = values[name + ":h"] if last else self._passed(name, sequence)
             else:
-                values[name], caches[name] = layers.forward(node, inputs, parameters, context)
+                inputs = [values[source] for source in node["inputs"]]
+                value, caches[name] = forward(node, inputs, parameters, context)
+                values[name] = self._passed(name, value)
         return values, caches
 
-    def _backward(self, batch):
-        context = layers.Context(True, self._random)
-        values, caches = self._forward(batch, context)
+    def backward(self, batch):
+        """(loss, gradients, new running statistics) of a training step."""
+        context = Context(True, self._random, self._lean)
+        values, caches = self._forward(batch, self._trained, context)
         flowing, total = {}, 0.0
         for spec in self._recipe["losses"]:
-            target = batch[spec["target"]]
+            output, target = values[spec["output"]], batch[spec["target"]]
             mask = batch[spec["mask"]] if spec["mask"] else None
             if target.dtype.kind == "f":
                 target = target.astype(self._dtype)
-            loss, gradient = loss_and_gradient(spec["name"], values[spec["output"]], target, mask)
+            loss, gradient = loss_and_gradient(spec["name"], output, target, mask, self._lean)
             total += spec["weight"] * loss
             _flow(flowing, spec["output"], (spec["weight"] * gradient).astype(self._dtype))
         gradients = {}
-        for node in reversed(self._graph["nodes"]):
+        for node in reversed(self._trained):
             name = node["name"]
             if node["op"] == "lstm":
                 upstream, grads = self._lstm_backward(node, caches[name], values, flowing)
-            elif name in flowing:
-                upstream, grads = layers.backward(node, caches[name], flowing.pop(name))
             else:
-                continue
-            for source, gradient in zip(node["inputs"] + (node.get("initial") or []), upstream):
+                _, backward = OPERATIONS[node["op"]]
+                gradient = self._returned(name, flowing.pop(name))
+                upstream, grads = backward(node, caches[name], gradient)
+            for source, gradient in zip(sources(node), upstream):
                 if gradient is not None:
                     _flow(flowing, source, gradient)
             if grads:
                 gradients[name] = grads
-        return total, gradients, context
+        return total, gradients, context.state
 
     def _lstm_backward(self, node, cache, values, flowing):
         name = node["name"]
@@ -148,7 +144,9 @@ class Reference(Model):
                 dsequence = flowing.pop(name)
             else:
                 dh = dh + flowing.pop(name)
-        dx, dh, dc, grads = lstm.backward(node, cache, dsequence, dh, dc)
+        flows = [self._returned(name, flow) for flow in (dsequence, dh, dc)]
+        _, backward = OPERATIONS["lstm"]
+        dx, dh, dc, grads = backward(node, cache, *flows)
         return [dx] + ([dh, dc] if node["initial"] else []), grads
 
 

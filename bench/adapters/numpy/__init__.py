@@ -1,0 +1,30 @@
+"""NumPy: the reference itself in float32, as a contender. Its layers are in bench/reference."""
+
+import os
+
+import numpy as np
+
+from bench.formats import Unsupported
+from bench.reference.model import Reference
+
+VARIANTS = ("numpy",)
+
+
+def set_up(options):
+    if options.device != "cpu":
+        raise Unsupported("NumPy has no GPU")
+
+
+def describe():
+    return {"framework": "numpy", "version": np.__version__, "threads": _blas_threads()}
+
+
+def _blas_threads():
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+        if os.environ.get(name):
+            return int(os.environ[name])
+    return len(os.sched_getaffinity(0))
+
+
+def build(graph, recipe, options):
+    return Reference(graph, recipe, options.seed, np.float32)

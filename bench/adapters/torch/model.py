@@ -1,0 +1,139 @@
+"""The model: one step of training, prediction, weights in and out."""
+
+import os
+
+import numpy as np
+import torch
+
+from bench.adapters.base import Model
+from bench.adapters.channels_first import Layout, value_in
+from bench.adapters.torch.layers import Net, tensors_of
+from bench.adapters.torch.training import correct_adam, corrects_adam, loss_of, optimizer_of
+from bench.ops import nodes_for, trained_nodes, values_of
+from bench.weights import is_state
+
+
+class TorchModel(Model):
+    def __init__(self, graph, recipe, options):
+        self._graph, self._recipe = graph, recipe
+        self._layout = Layout(graph)
+        self._device = torch.device("cuda" if options.device == "gpu" else "cpu")
+        native = options.setting == "native"
+        self._net = Net(graph, self._layout, native).to(self._device)
+        self._trained = trained_nodes(graph, recipe)
+        self._predicted = nodes_for(graph, graph["outputs"])
+        self._heads = {spec["output"] for spec in recipe["losses"]}
+        self._forward = self._loss_of
+        if options.variant == "compile":
+            torch.compiler.reset()  # after a few models in one process it would stop compiling
+            # 2.13 loses gradients behind a max-pooling, at some sizes of batch, when the compiler
+            # chooses the convolutions' layout
+            settings = {} if native else {"options": {"layout_optimization": False}}
+            self._forward = torch.compile(self._loss_of, **settings)
+        self._optimizer = optimizer_of(recipe, list(self._parameters()), native)
+        self._steps = 0
+        self._corrects_adam = corrects_adam(recipe, native)
+        self.path = {
+            "loop": options.variant,
+            "layout": "the compiler's" if native and options.variant == "compile" else "NCHW",
+            "adam": "epsilon corrected each step" if self._corrects_adam else "as it is",
+            "weight decay": "on every parameter" if native else "on kernels and tables",
+        }
+
+    def _parameters(self):
+        """(node, canonical name, tensor) of everything that learns."""
+        for node in self._trained:
+            if not node["parameters"]:
+                continue
+            layer = self._net.layer(node)
+            for name, tensor in sorted(tensors_of(node, layer).items()):
+                if not is_state(node, name):
+                    yield node, name, tensor
+            if node["op"] == "lstm" and layer.bias_hh_l0.requires_grad:
+                yield node, _SECOND_BIAS, layer.bias_hh_l0
+
+    def _loss_of(self, batch):
+        values = self._net(batch, self._trained, self._heads)
+        return sum(spec["weight"] * loss_of(spec, values, batch) for spec in self._recipe["losses"])
+
+    def _tensors(self, batch):
+        tensors = {k: torch.from_numpy(value_in(v)).to(self._device) for k, v in batch.items()}
+        # indices, labels and lengths are int64 in PyTorch: before 1.8 it takes nothing else
+        return {k: t if t.is_floating_point() else t.long() for k, t in tensors.items()}
+
+    def train_step(self, batch):
+        self._net.train()
+        self._optimizer.zero_grad()
+        loss = self._forward(self._tensors(batch))
+        loss.backward()
+        self._steps += 1
+        if self._corrects_adam:
+            correct_adam(self._optimizer, self._recipe, self._steps)
+        self._optimizer.step()
+        return loss.detach()
+
+    def losses(self, handles):
+        return torch.stack(list(handles)).tolist()
+
+    def predict(self, batch):
+        self._net.eval()
+        return self._values(batch, self._predicted, self._graph["outputs"])
+
+    def activations(self, batch, training=False):
+        self._net.train(training)
+        return self._values(batch, self._graph["nodes"], values_of(self._graph))
+
+    def _values(self, batch, nodes, names):
+        with torch.no_grad():
+            values = self._net(self._tensors(batch), nodes, set(names))
+        return {
+            name: self._layout.value_out(name, values[name].detach().cpu().numpy())
+            for name in names
+        }
+
+    def gradients(self, batch):
+        self._net.train()
+        self._optimizer.zero_grad()
+        loss = self._loss_of(self._tensors(batch))
+        loss.backward()
+        gradients = {}
+        for node, name, tensor in self._parameters():
+            if name != _SECOND_BIAS:
+                value = self._canonical(node, name, tensor.grad)
+                gradients.setdefault(node["name"], {})[name] = value
+        self._optimizer.zero_grad()
+        return loss.item(), gradients
+
+    def _canonical(self, node, name, tensor):
+        return self._layout.parameter_out(node, name, tensor.detach().cpu().numpy())
+
+    def _nodes_with_weights(self):
+        return [node for node in self._graph["nodes"] if node["parameters"]]
+
+    def weights(self):
+        return {
+            node["name"]: {
+                name: self._canonical(node, name, tensor)
+                for name, tensor in tensors_of(node, self._net.layer(node)).items()
+            }
+            for node in self._nodes_with_weights()
+        }
+
+    def load(self, weights):
+        with torch.no_grad():
+            for node in self._nodes_with_weights():
+                for name, tensor in tensors_of(node, self._net.layer(node)).items():
+                    value = self._layout.parameter_in(node, name, weights[node["name"]][name])
+                    tensor.copy_(torch.from_numpy(np.ascontiguousarray(value)))
+
+    def sync(self):
+        if self._device.type == "cuda":
+            torch.cuda.synchronize()
+
+    def save_native(self, folder):
+        torch.save(self._net.state_dict(), os.path.join(folder, "model.pt"))
+        torch.save(self._optimizer.state_dict(), os.path.join(folder, "optimizer.pt"))
+
+
+_SECOND_BIAS = "second_bias"
+"""PyTorch's LSTM has two biases; under `native` both learn."""

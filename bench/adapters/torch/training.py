@@ -1,0 +1,73 @@
+"""The recipe's losses and optimisers in PyTorch's words."""
+
+import torch
+from torch.nn import functional as F
+
+from bench.weights import is_decayed
+
+_RELEASE = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
+
+
+# ---- losses -------------------------------------------------------------------------------------
+
+
+def loss_of(spec, values, batch):
+    """One loss of the recipe: the mean over the batch, or over the places that count."""
+    output, target = values[spec["output"]], batch[spec["target"]]
+    if spec["name"] == "softmax-cross-entropy":
+        if output.dim() == 3:  # a sequence; PyTorch wants the classes on axis 1
+            output = output.transpose(1, 2)
+        if spec["mask"] is None:
+            return F.cross_entropy(output, target)
+        places = F.cross_entropy(output, target, reduction="none")
+    else:
+        function = _REAL_VALUED[spec["name"]]
+        if spec["mask"] is None:
+            return function(output, target)
+        places = function(output, target, reduction="none")
+    mask = batch[spec["mask"]].to(places.dtype)
+    return (places * mask).sum() / mask.sum().clamp(min=1.0)
+
+
+_REAL_VALUED = {
+    "sigmoid-cross-entropy": F.binary_cross_entropy_with_logits,
+    "mean-squared-error": F.mse_loss,
+    "mean-absolute-error": F.l1_loss,
+}
+
+
+# ---- optimisers ---------------------------------------------------------------------------------
+
+
+def optimizer_of(recipe, trained, native):
+    """PyTorch's optimiser of the recipe; `trained` are (node, parameter's name, tensor)."""
+    o = recipe["optimizer"]
+    decayed, plain = [], []
+    for _, name, tensor in trained:
+        (decayed if native or is_decayed(name) else plain).append(tensor)
+    groups = [
+        {"params": decayed, "weight_decay": o.get("weight_decay", 0.0)},
+        {"params": plain, "weight_decay": 0.0},
+    ]
+    groups = [group for group in groups if group["params"]]
+    if o["name"] == "sgd":
+        return torch.optim.SGD(groups, lr=o["lr"], momentum=o["momentum"], nesterov=o["nesterov"])
+    if o["name"] == "adam":
+        explicit = {} if native else {"betas": (o["beta1"], o["beta2"]), "eps": o["epsilon"]}
+        return torch.optim.Adam(groups, lr=o["lr"], **explicit)
+    explicit = {} if native else {"rho": o["rho"], "eps": o["epsilon"]}
+    return torch.optim.Adadelta(groups, lr=o["lr"], **explicit)
+
+
+def corrects_adam(recipe, native):
+    """Whether Adam's epsilon must be moved each step.
+
+    It stands inside the bias correction in 1.0; since 1.4 PyTorch has Algorithm 1 as the recipe.
+    """
+    return recipe["optimizer"]["name"] == "adam" and _RELEASE < (1, 4) and not native
+
+
+def correct_adam(optimizer, recipe, step):
+    o = recipe["optimizer"]
+    for group in optimizer.param_groups:
+        group["eps"] = o["epsilon"] * (1 - o["beta2"] ** step) ** 0.5

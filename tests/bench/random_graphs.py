@@ -1,0 +1,356 @@
+"""Random legal graphs with recipes and data: every op, attribute, branch, head, mask and state.
+
+    graph, recipe = drawn(Dice(7))
+    arrays = arrays_for(graph, recipe, rows=40, seed=7)
+
+What is drawn comes from a `Dice`: one of a seed, or one that Hypothesis throws and can shrink.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from dlbench.planning import recipes
+from dlbench.planning.graph import Graph, GraphError
+
+Item = TypeVar("Item")
+Arrays = dict[str, np.ndarray]
+
+NAMES = (
+    "values", "items", "forward", "weight", "name", "self", "graph", "call", "layers", "training",
+    "grad", "data", "bias", "input", "output", "keys", "T", "params", "state", "lambda", "class",
+)  # fmt: skip
+"""Names that some framework, or Python, has a use of its own for."""
+
+
+class Dice:
+    """Throws from a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+
+    def integer(self, low: int, high: int) -> int:
+        return self._random.randint(low, high)
+
+    def choice(self, items: Sequence[Item]) -> Item:
+        return items[self.integer(0, len(items) - 1)]
+
+    def chance(self, share: float) -> bool:
+        return self.integer(1, 1000) <= 1000 * share
+
+    def number(self, low: float, high: float) -> float:
+        return low + (high - low) * self.integer(0, 10_000) / 10_000
+
+
+class _Drawing:
+    """A graph as it grows."""
+
+    def __init__(self, dice: Dice) -> None:
+        self.dice, self.graph = dice, Graph("random")
+        self.reals: list[str] = []
+        self.shapes: dict[str, tuple[int, ...]] = {}
+        self.tokens: list[str] = []
+        self.lengths: dict[int, str] = {}
+        """By the number of steps that they are lengths of."""
+        self.vocabularies: dict[str, int] = {}
+        self._names = [name for name in NAMES if dice.chance(0.3)]
+
+    def name(self) -> str | None:
+        return self._names.pop() if self._names and self.dice.chance(0.4) else None
+
+    def keep(self, name: str, shape: tuple[int, ...]) -> None:
+        self.reals.append(name)
+        self.shapes[name] = shape
+
+    def any_of(self, *ranks: int) -> str | None:
+        """A value of one of these ranks; those made last are likelier."""
+        fitting = [name for name in self.reals if len(self.shapes[name]) in ranks]
+        if not fitting:
+            return None
+        return fitting[-1] if self.dice.chance(0.5) else self.dice.choice(fitting)
+
+
+def drawn(dice: Dice, ops: int = 10) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A graph and a recipe that fit each other."""
+    for _ in range(100):
+        try:
+            graph = _graph(dice, ops)
+            recipe = _recipe(dice, graph)
+            recipes.check(graph, recipe)
+            return graph, recipe
+        except GraphError:
+            continue
+    raise AssertionError("a hundred draws and no legal graph")
+
+
+def _graph(dice: Dice, ops: int) -> dict[str, Any]:
+    drawing = _Drawing(dice)
+    for number in range(dice.integer(1, 3)):
+        _input(drawing, number)
+    wanted, tries = dice.integer(1, ops), 0
+    while wanted and tries < 20 * ops:
+        tries += 1
+        try:
+            wanted -= _DRAW[dice.choice(_OFTEN)](drawing)
+        except GraphError:
+            continue
+    made = [name for name in drawing.reals if not name.startswith("in")]
+    if not made:
+        raise GraphError("nothing was made")
+    outputs = {made[-1]} | {dice.choice(made) for _ in range(dice.integer(0, 2))}
+    drawing.graph.outputs(*sorted(outputs))
+    return drawing.graph.to_json()
+
+
+def _input(drawing: _Drawing, number: int) -> None:
+    dice, g, name = drawing.dice, drawing.graph, f"in{number}"
+    kind = dice.choice(("image", "image", "vector", "sequence", "tokens", "board", "token"))
+    if kind == "image":
+        drawing.keep(g.input(name, shape := _image(dice)), shape)
+    elif kind == "vector":
+        drawing.keep(g.input(name, shape := (dice.integer(1, 7),)), shape)
+    elif kind == "sequence":
+        drawing.keep(g.input(name, shape := (dice.integer(1, 6), dice.integer(1, 5))), shape)
+    else:
+        shapes: dict[str, tuple[int, ...]] = {
+            "tokens": (dice.integer(1, 6),),
+            "board": (dice.integer(1, 5), dice.integer(1, 5)),
+            "token": (),
+        }
+        drawing.tokens.append(g.input(name, shapes[kind], "int32"))
+
+
+def _image(dice: Dice) -> tuple[int, ...]:
+    return (dice.integer(1, 8), dice.integer(1, 8), dice.integer(1, 4))
+
+
+# ---- nodes: each function adds one, or returns False -----------------------------------------
+
+
+def _padding(dice: Dice, size: tuple[int, int], most: int) -> Any:
+    if dice.chance(0.3):
+        return "valid"
+    if dice.chance(0.3):
+        return "same"
+    if dice.chance(0.3):
+        return tuple((p, p) for p in (dice.integer(0, min(most, k - 1)) for k in size))
+    return tuple((dice.integer(0, min(most, k - 1)), dice.integer(0, min(most, k - 1)))
+                 for k in size)  # fmt: skip
+
+
+def _conv2d(d: _Drawing) -> bool:
+    x = d.any_of(3)
+    if x is None:
+        return False
+    size = (d.dice.integer(1, 4), d.dice.integer(1, 4))
+    made = d.graph.conv2d(
+        x, d.dice.integer(1, 5), size, stride=(d.dice.integer(1, 3), d.dice.integer(1, 3)),
+        padding=_padding(d.dice, size, 3), bias=d.dice.chance(0.6), name=d.name(),
+    )  # fmt: skip
+    return _kept(d, made)
+
+
+def _pool(d: _Drawing, op: str) -> bool:
+    x = d.any_of(3)
+    if x is None:
+        return False
+    size = (d.dice.integer(1, 4), d.dice.integer(1, 4))
+    made = getattr(d.graph, op)(
+        x, size, stride=(d.dice.integer(1, 3), d.dice.integer(1, 3)),
+        padding=_padding(d.dice, size, 3), name=d.name(),
+    )  # fmt: skip
+    return _kept(d, made)
+
+
+def _global(d: _Drawing, op: str) -> bool:
+    x = d.any_of(3)
+    return x is not None and _kept(d, getattr(d.graph, op)(x, name=d.name()))
+
+
+def _batchnorm(d: _Drawing) -> bool:
+    x = d.any_of(1, 2, 3)
+    return x is not None and _kept(d, d.graph.batchnorm(
+        x, keep=d.dice.number(0.1, 0.99), epsilon=d.dice.choice((1e-5, 1e-3, 0.1)),
+        unbiased=d.dice.chance(0.5), name=d.name(),
+    ))  # fmt: skip
+
+
+def _dense(d: _Drawing) -> bool:
+    x = d.any_of(1, 2)
+    return x is not None and _kept(d, d.graph.dense(
+        x, d.dice.integer(1, 6), bias=d.dice.chance(0.7), name=d.name()
+    ))  # fmt: skip
+
+
+def _embedding(d: _Drawing) -> bool:
+    if not d.tokens:
+        return False
+    x, vocabulary = d.dice.choice(d.tokens), d.dice.integer(1, 9)
+    return _kept(d, d.graph.embedding(x, vocabulary, d.dice.integer(1, 5), name=d.name()))
+
+
+def _lstm(d: _Drawing) -> bool:
+    x = d.any_of(2)
+    if x is None:
+        return False
+    steps, units = d.shapes[x][0], d.dice.integer(1, 5)
+    states = [n for n in d.reals if len(d.shapes[n]) == 1]
+    initial = None
+    if states and d.dice.chance(0.5):
+        first = d.dice.choice(states)
+        units = d.shapes[first][0]
+        same = [n for n in states if d.shapes[n] == (units,)]
+        initial = (first, d.dice.choice(same))
+    lengths = None
+    if d.dice.chance(0.5):
+        if steps not in d.lengths:
+            d.lengths[steps] = d.graph.input(f"length{steps}", (), "int32")
+        lengths = d.lengths[steps]
+    made = d.graph.lstm(
+        x, units, lengths=lengths, initial=initial,
+        output=d.dice.choice(("sequence", "last")), name=d.name(),
+    )  # fmt: skip
+    _kept(d, made)
+    for state in (f"{made}:h", f"{made}:c"):
+        d.keep(state, (units,))
+    return True
+
+
+def _elementwise(d: _Drawing, op: str) -> bool:
+    x = d.any_of(1, 2, 3)
+    return x is not None and _kept(d, getattr(d.graph, op)(x, name=d.name()))
+
+
+def _dropout(d: _Drawing) -> bool:
+    x = d.any_of(1, 2, 3)
+    rate = d.dice.choice((0.0, 0.02, 0.25, 0.5, 0.9))
+    return x is not None and _kept(d, d.graph.dropout(x, rate, name=d.name()))
+
+
+def _add(d: _Drawing) -> bool:
+    x = d.any_of(1, 2, 3)
+    if x is None:
+        return False
+    same = [name for name in d.reals if d.shapes[name] == d.shapes[x]]
+    others = [d.dice.choice(same) for _ in range(d.dice.integer(1, 2))]
+    return _kept(d, d.graph.add(x, *others, name=d.name()))
+
+
+def _concat(d: _Drawing) -> bool:
+    x = d.any_of(1, 2, 3)
+    if x is None:
+        return False
+    same = [name for name in d.reals if d.shapes[name][:-1] == d.shapes[x][:-1]]
+    others = [d.dice.choice(same) for _ in range(d.dice.integer(1, 2))]
+    return _kept(d, d.graph.concat(x, *others, name=d.name()))
+
+
+def _kept(d: _Drawing, made: str) -> bool:
+    d.keep(made, d.graph.shape(made))
+    return True
+
+
+_DRAW = {
+    "conv2d": _conv2d,
+    "maxpool": lambda d: _pool(d, "maxpool"),
+    "avgpool": lambda d: _pool(d, "avgpool"),
+    "globalmaxpool": lambda d: _global(d, "globalmaxpool"),
+    "globalavgpool": lambda d: _global(d, "globalavgpool"),
+    "batchnorm": _batchnorm,
+    "dense": _dense,
+    "embedding": _embedding,
+    "lstm": _lstm,
+    "dropout": _dropout,
+    "relu": lambda d: _elementwise(d, "relu"),
+    "tanh": lambda d: _elementwise(d, "tanh"),
+    "sigmoid": lambda d: _elementwise(d, "sigmoid"),
+    "flatten": lambda d: _elementwise(d, "flatten"),
+    "add": _add,
+    "concat": _concat,
+}
+
+
+_OFTEN = [*_DRAW, *("conv2d", "lstm", "maxpool", "avgpool", "dense") * 2, "conv2d", "lstm", "lstm"]
+"""What fits in few places is drawn more often, so that all come about equally often."""
+
+
+# ---- recipes and data --------------------------------------------------------------------------
+
+
+def _recipe(dice: Dice, graph: dict[str, Any]) -> dict[str, Any]:
+    losses, metrics = [], []
+    for number, output in enumerate(graph["outputs"]):
+        for head in range(dice.choice((0, 1, 1, 1, 2))):
+            name, target = dice.choice(recipes.LOSSES), f"target{number}{head}"
+            mask = f"mask{number}{head}" if dice.chance(0.3) else None
+            weight = dice.choice((1.0, 1.0, 0.3, 2.5, 0.0))
+            losses.append(recipes.loss(name, output, target, mask=mask, weight=weight))
+            scored = {"softmax-cross-entropy": "accuracy"}.get(name, "mean-squared-error")
+            metrics.append(recipes.metric(scored, output, target, mask=mask))
+    return recipes.recipe(
+        batch=dice.choice((2, 3, 8, 16)),
+        epochs=1,
+        warmup=1,
+        optimizer=_optimizer(dice),
+        losses=losses,
+        metrics=metrics[:1],
+    )
+
+
+def _optimizer(dice: Dice) -> dict[str, Any]:
+    decay = dice.choice((0.0, 0.0, 0.01, 0.3))
+    lr = dice.number(1e-3, 0.1)
+    name = dice.choice(("sgd", "adam", "adadelta"))
+    if name == "sgd":
+        momentum = dice.choice((0.0, 0.5, 0.9))
+        nesterov = bool(momentum) and dice.chance(0.5)
+        return recipes.sgd(lr, momentum=momentum, nesterov=nesterov, weight_decay=decay)
+    if name == "adam":
+        epsilon = dice.choice((1e-8, 1e-3, 0.1))
+        return recipes.adam(
+            lr, beta1=dice.number(0.5, 0.95), beta2=dice.number(0.8, 0.999),
+            epsilon=epsilon, weight_decay=decay,
+        )  # fmt: skip
+    epsilon = dice.choice((1e-6, 1e-3))
+    return recipes.adadelta(
+        dice.number(0.1, 1.0), rho=dice.number(0.5, 0.99), epsilon=epsilon, weight_decay=decay
+    )
+
+
+def arrays_for(graph: dict[str, Any], recipe: dict[str, Any], rows: int, seed: int) -> Arrays:
+    """Inputs, targets and masks for the graph."""
+    draw = np.random.RandomState(seed)
+    shapes = {spec["name"]: spec["shape"] for spec in graph["inputs"]}
+    for node in graph["nodes"]:
+        shapes[node["name"]] = node["shape"]
+        if node["op"] == "lstm":
+            shapes[f"{node['name']}:h"] = shapes[f"{node['name']}:c"] = [node["units"]]
+    arrays: Arrays = {}
+    for spec in graph["inputs"]:
+        shape = (rows, *spec["shape"])
+        if spec["dtype"] == "float32":
+            arrays[spec["name"]] = draw.normal(size=shape).astype(np.float32)
+            continue
+        low, high = 0, 1 << 30
+        for node in graph["nodes"]:
+            if node["op"] == "embedding" and node["inputs"] == [spec["name"]]:
+                high = min(high, node["vocabulary"])
+            if node.get("lengths") == spec["name"]:
+                low, high = 1, min(high, shapes[node["inputs"][0]][0] + 1)
+        arrays[spec["name"]] = draw.randint(low, min(high, 1000), shape).astype(np.int32)
+    for spec in recipe["losses"]:
+        shape = (rows, *shapes[spec["output"]])
+        if spec["name"] == "softmax-cross-entropy":
+            arrays[spec["target"]] = draw.randint(0, shape[-1], shape[:-1]).astype(np.int32)
+            shape = shape[:-1]
+        elif spec["name"] == "sigmoid-cross-entropy":
+            arrays[spec["target"]] = draw.randint(0, 2, shape).astype(np.float32)
+        else:
+            arrays[spec["target"]] = draw.normal(size=shape).astype(np.float32)
+        if spec["mask"]:
+            arrays[spec["mask"]] = draw.randint(0, 2, shape).astype(np.float32)
+    return arrays
