@@ -7,6 +7,8 @@ import sys
 
 import numpy as np
 
+from bench import libraries
+
 _SPEED_VARIABLES = re.compile(
     r"^(OMP|MKL|KMP|OPENBLAS|GOMP|BLIS|NUMEXPR|VECLIB|GOTO|TF|XLA|JAX|TORCH|PYTORCH|MXNET|THEANO"
     r"|CHAINER|CUPY|KERAS|CUDA|CUDNN|CUBLAS|NVIDIA|NCCL|MALLOC|DNNL|ONEDNN|FLAGS)_|^(ATEN_CPU|"
@@ -44,13 +46,9 @@ def variables():
     }
 
 
-def libraries():
+def math_libraries():
     """Names of the BLAS, OpenMP and CUDA libraries that are mapped into this process."""
-    try:
-        with open("/proc/self/maps") as file:
-            names = {os.path.basename(line.rstrip().split(" ")[-1]) for line in file if "/" in line}
-    except OSError:
-        return []
+    names = {os.path.basename(path) for path in libraries.mapped()}
     return sorted(name for name in names if _MATH_LIBRARIES.match(name))
 
 
@@ -71,7 +69,7 @@ def describe(adapter):
         "cores": len(os.sched_getaffinity(0)),
         "packages": packages(),
         "variables": variables(),
-        "libraries": libraries(),
+        "libraries": math_libraries(),
     }
     fields.update(adapter.describe())
     return fields

@@ -12,8 +12,8 @@ from chainer.backends import cuda, intel64
 from bench.adapters.base import Model, shapes_of, spent_after
 from bench.adapters.chainer_optimizers import AdaDelta, NesterovAG, optimizer_of
 from bench.adapters.channels_first import Layout, symmetric, value_in
-from bench.adapters.native_libraries import openblas_threads
 from bench.formats import Unsupported
+from bench.libraries import openblas_threads
 from bench.weights import is_decayed, is_state
 
 VARIANTS = ("define-by-run",)

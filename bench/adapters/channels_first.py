@@ -100,8 +100,13 @@ def symmetric(padding):
 
 
 def value_in(value):
-    """A canonical NHWC batch as contiguous NCHW; anything else as it is."""
-    return np.ascontiguousarray(value.transpose(0, 3, 1, 2)) if value.ndim == 4 else value
+    """A canonical NHWC batch as NCHW; anything else as it is.
+
+    Always a copy with strides of its own: where an image has one channel, NumPy takes its NHWC
+    strides for NCHW, PyTorch takes them for channels-last, and its convolutions then read what is
+    not theirs (2.13, padded by hand, with a stride).
+    """
+    return np.array(value.transpose(0, 3, 1, 2), order="C") if value.ndim == 4 else value
 
 
 def kernel_in(kernel):

@@ -11,8 +11,8 @@ from mxnet.gluon import rnn
 from bench.adapters.base import Model
 from bench.adapters.channels_first import Layout, value_in
 from bench.adapters.mxnet_layers import Net, Training, bias, own_lengths
-from bench.adapters.native_libraries import mapped, openmp_threads
 from bench.formats import Unsupported
+from bench.libraries import find, openmp_threads
 from bench.weights import is_decayed, is_state
 
 VARIANTS = ("hybrid", "imperative")
@@ -37,7 +37,7 @@ def describe():
         "framework": "mxnet",
         "version": mx.__version__,
         "threads": openmp_threads(),  # left alone: half of the logical processors
-        "kernels": features or {"MKLDNN": mapped(r"libmkldnn") is not None},
+        "kernels": features or {"MKLDNN": find(r"libmkldnn") is not None},
     }
 
 

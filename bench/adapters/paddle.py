@@ -13,8 +13,8 @@ from paddle.nn import functional as F
 
 from bench.adapters.base import Model, shapes_of, spent_after
 from bench.adapters.channels_first import Layout, kernel_in, kernel_out, value_in
-from bench.adapters.native_libraries import mapped
 from bench.formats import Unsupported
+from bench.libraries import find
 from bench.weights import is_decayed, is_state
 
 VARIANTS = ("eager", "static")
@@ -40,7 +40,7 @@ def describe():
         "threads": _threads(),  # left alone: one, Paddle sets OMP_NUM_THREADS itself
         "kernels": {
             "onednn": paddle.get_flags("FLAGS_use_onednn")["FLAGS_use_onednn"],
-            "mkl": mapped(r"libmklml") is not None,
+            "mkl": find(r"libmklml") is not None,
             "cuda": paddle.version.cuda() if cuda else None,
             "cudnn": paddle.device.get_cudnn_version() if cuda else None,
         },
@@ -50,7 +50,7 @@ def describe():
 
 def _threads():
     """Of the OpenMP that Paddle and MKL use; GNU's is in the process too, for oneDNN alone."""
-    library = mapped(r"libiomp5")
+    library = find(r"libiomp5")
     return ctypes.CDLL(library).omp_get_max_threads() if library else None
 
 

@@ -122,7 +122,12 @@ def _torch_padding(node):
 
 def _embedding(net, node, inputs, values):
     y = net.layer(node)(inputs[0])
-    return y.permute(0, 3, 1, 2).contiguous() if y.dim() == 4 else y  # a board becomes an image
+    if y.dim() == 4:  # a board becomes an image; see `value_in` for why one channel is special
+        batch, height, width, channels = y.shape
+        if channels == 1:
+            return y.reshape(batch, 1, height, width)
+        return y.permute(0, 3, 1, 2).contiguous()
+    return y
 
 
 def _batchnorm(net, node, inputs, values):
