@@ -4,6 +4,8 @@ import os
 
 import numpy as np
 
+from bench.ops import shapes_of
+
 _REAL_VALUED = ("sigmoid-cross-entropy", "mean-squared-error", "mean-absolute-error")
 
 
@@ -48,7 +50,7 @@ def epoch_order(seed, epoch, rows, shuffle=True):
 
 def load(folder, data, graph, recipe):
     """{"train": Split, "test": Split} of the job's data."""
-    shapes = {node["name"]: tuple(node["shape"]) for node in graph["nodes"]}
+    shapes = {name: tuple(shape) for name, shape in shapes_of(graph).items()}
     targets = {
         loss["target"]: shapes[loss["output"]]
         for loss in recipe["losses"]
@@ -60,5 +62,32 @@ def load(folder, data, graph, recipe):
             name: np.load(os.path.join(folder, file), allow_pickle=False)
             for name, file in files.items()
         }
+        for name, (low, high, what) in _ranges(graph, recipe, shapes).items():
+            _check_range(split, name, arrays[name], low, high, what)
         splits[split] = Split(arrays, data.get("divide"), targets)
     return splits
+
+
+def _ranges(graph, recipe, shapes):
+    """{array of whole numbers: (least, largest, what they are)}."""
+    ranges = {}
+    for node in graph["nodes"]:
+        if node["op"] == "embedding":
+            what = "tokens of {!r}".format(node["name"])
+            ranges[node["inputs"][0]] = (0, node["vocabulary"] - 1, what)
+        if node.get("lengths"):
+            what = "lengths of {!r}".format(node["name"])
+            ranges[node["lengths"]] = (1, shapes[node["inputs"][0]][0], what)
+    for spec in recipe["losses"]:
+        if spec["name"] == "softmax-cross-entropy":
+            what = "classes of {!r}".format(spec["output"])
+            ranges[spec["target"]] = (0, shapes[spec["output"]][-1] - 1, what)
+        if spec["mask"]:
+            ranges[spec["mask"]] = (0, 1, "values of a mask")
+    return ranges
+
+
+def _check_range(split, name, values, low, high, what):
+    if values.size and (values.min() < low or values.max() > high):
+        words = "array {!r} of split {!r} has values from {} to {}; the {} go from {} to {}"
+        raise ValueError(words.format(name, split, values.min(), values.max(), what, low, high))

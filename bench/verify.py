@@ -1,6 +1,8 @@
 """The certificate: the release's model against the NumPy reference in float64, check by check.
 
-Dropout is set to zero for everything but its own checks, so that both sides compute one function.
+Weights, batches and coefficients are drawn at random (proof/drawn.py); tolerances follow what
+rounding can do to the graph at hand (proof/noise.py). Dropout is set to zero for everything but its
+own checks, so that both sides compute one function.
 Under `native` the same checks say what the framework's own defaults change.
 """
 
@@ -11,10 +13,8 @@ from bench import data, stack
 from bench.formats import Unsupported
 from bench.proof import model, modes, serving, training, waiting
 from bench.proof.compare import Mismatch
-from bench.proof.sides import Sides, without_dropout
+from bench.proof.sides import Sides
 from bench.trial import options_of
-
-__all__ = ["checks", "run", "without_dropout"]
 
 
 def run(job, data_folder, out, adapter, events):
@@ -49,10 +49,9 @@ def _all(sides):
     yield "parameters", model.parameters
     yield "initial-weights", model.initial_weights
     yield "forward", model.forward
-    if model.has_lengths(sides.graph):
-        yield "lengths", model.lengths
     yield "loss", model.loss
     yield "gradients", model.gradients
+    yield "kinks", model.kinks
     yield "evaluation", modes.evaluation
     if sides.dropouts:
         yield "dropout", modes.dropout
@@ -60,12 +59,14 @@ def _all(sides):
         yield "batchnorm", modes.batchnorm
     yield "recipe-steps", training.recipe_steps
     yield "partial-batch", training.partial_batch
+    yield "long-run", training.long_run
+    yield "own-batch", training.own_batch
     yield "sgd-nesterov-decay-steps", training.gentle_steps
+    yield "adam-decay-steps", functools.partial(training.optimizer_steps, name="adam")
+    yield "adadelta-decay-steps", functools.partial(training.optimizer_steps, name="adadelta")
     yield "batch-order", training.batch_order
     yield "repeat", training.repeat
-    for optimizer in training.OPTIMIZERS:
-        steps = functools.partial(training.optimizer_steps, optimizer=optimizer)
-        yield "{}-steps".format(optimizer["name"]), steps
+    yield "prediction", training.prediction
     yield "metrics", serving.measured
     yield "sync", waiting.sync
     yield "seeds", model.seeds

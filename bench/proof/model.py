@@ -4,49 +4,56 @@ import numpy as np
 
 from bench import weights
 from bench.formats import Unsupported
-from bench.proof.compare import Mismatch, compare, compare_gradients, compare_nodes
+from bench.ops import values_of
+from bench.proof.compare import Mismatch, compare, compare_gradients, compare_values
+from bench.proof.noise import largest
+from bench.reference.model import Reference
 from bench.trial import options_of
 
 
 def parameters(sides):
     """Every node has the parameters of the graph, of the same shapes."""
-    found = sides.built().weights()
+    got = sides.built().weights()
     for node in sides.graph["nodes"]:
         wanted = {name: tuple(spec["shape"]) for name, spec in node["parameters"].items()}
-        got = {name: value.shape for name, value in found.get(node["name"], {}).items()}
-        if wanted != got:
-            detail = "{} against {}".format(sorted(got.items()), sorted(wanted.items()))
+        own = {name: value.shape for name, value in got.get(node["name"], {}).items()}
+        if wanted != own:
+            detail = "{} against {}".format(sorted(own.items()), sorted(wanted.items()))
             raise Mismatch(detail, node=node["name"])
     return {"detail": "{} parameters".format(weights.count(sides.graph))}
 
 
 def initial_weights(sides):
     """What was loaded is what is in the model: one hash for every release."""
-    found = sides.at_start().weights()
-    for node, values in sides.initial.items():
-        for name, value in values.items():
-            if not np.array_equal(found[node][name], value):
-                raise Mismatch("{} is not what was loaded".format(name), node=node)
-    return {"detail": weights.digest(found)}
+    model = sides.built()
+    for wanted in (sides.start(), sides.initial):
+        model.load(wanted)
+        got = model.weights()
+        for node, values in wanted.items():
+            for name, value in values.items():
+                if not np.array_equal(got[node][name], value):
+                    raise Mismatch("{} is not what was loaded".format(name), node=node)
+    return {"detail": weights.digest(got)}
 
 
 def shapes(sides):
     """What leaves each node has the graph's shape, before any weights are loaded."""
     try:
-        found = sides.built().activations(sides.batch())
+        got = sides.built().activations(sides.batch())
     except Unsupported:
         raise
     except Exception as error:
         _first_broken(sides, error)
         raise
-    for node in sides.graph["nodes"]:
-        _same_shape(node, found)
+    sizes = {node["name"]: tuple(node["shape"]) for node in sides.graph["nodes"]}
+    for name in values_of(sides.graph):
+        if name in sizes:
+            _same_shape(name, got[name], sizes[name])
 
 
-def _same_shape(node, found):
-    got, wanted = tuple(found[node["name"]].shape[1:]), tuple(node["shape"])
-    if got != wanted:
-        raise Mismatch("{} against {}".format(got, wanted), node=node["name"])
+def _same_shape(name, value, wanted):
+    if tuple(value.shape[1:]) != wanted:
+        raise Mismatch("{} against {}".format(tuple(value.shape[1:]), wanted), node=name)
 
 
 def _first_broken(sides, error):
@@ -58,44 +65,108 @@ def _first_broken(sides, error):
         recipe = dict(sides.recipe, losses=losses, metrics=[])
         try:
             model = sides.adapter.build(graph, recipe, options_of(sides.job))
-            found = model.activations(sides.batch())
+            got = model.activations(sides.batch())
         except Exception:
             raise Mismatch("{}: {}".format(type(error).__name__, error), node=node["name"])
-        _same_shape(node, found)
+        _same_shape(node["name"], got[node["name"]], tuple(node["shape"]))
 
 
 def forward(sides):
-    wanted = sides.wanted_values()
-    worst = compare_nodes(sides.graph, sides.values(), wanted, "forward")
+    """Every value in evaluation, every value in training, and what is predicted."""
+    wanted, spreads = sides.wanted_values()
+    worst = compare_values(
+        sides.graph, sides.at_start().activations(sides.batch()), wanted, spreads
+    )
     outputs = {name: wanted[name] for name in sides.graph["outputs"]}
-    found = sides.at_start().predict(sides.batch())
-    return {"error": max(worst, compare_nodes(sides.graph, found, outputs, "forward"))}
-
-
-def lengths(sides):
-    """Whatever stands behind a sequence's true length changes nothing: the release by itself."""
-    spoilt = with_garbage(sides.graph, sides.batch())
-    wanted = {name: sides.values()[name] for name in behind_lengths(sides.graph)}
-    model = sides.at_start()
-    worst = compare_nodes(sides.graph, model.activations(spoilt), wanted, "forward")
-    outputs = {name: wanted[name] for name in sides.graph["outputs"] if name in wanted}
-    worst = max(worst, compare_nodes(sides.graph, model.predict(spoilt), outputs, "forward"))
-    _, found = sides.at_start().gradients(spoilt)
-    return {"error": max(worst, compare_gradients(sides.graph, found, sides.gradients()[1]))}
+    got = sides.at_start().predict(sides.batch())
+    worst = max(worst, compare_values(sides.graph, got, outputs, spreads, "predicted: "))
+    wanted = sides.reference().activations(sides.batch(), training=True)
+    spreads = sides.copies().values(sides.start(), sides.batch(), wanted, training=True)
+    got = sides.at_start().activations(sides.batch(), training=True)
+    worst = max(worst, compare_values(sides.graph, got, wanted, spreads, "in training: "))
+    return {"error": worst}
 
 
 def loss(sides):
     """As it is differentiated, and as training reports it."""
-    wanted, _ = sides.wanted_gradients()
+    (wanted, _, _), (spread, _, _) = sides.wanted_gradients()
     outputs = ", ".join(spec["output"] for spec in sides.recipe["losses"])
-    worst = compare([sides.gradients()[0]], [wanted], "loss", outputs)
-    reported = sides.recipe_walk().losses[0]
-    return {"error": max(worst, compare([reported], [wanted], "loss", outputs, when="reported: "))}
+    worst = compare([sides.gradients()[0]], [wanted], "loss", outputs, spread=spread)
+    walk = sides.recipe_walk()
+    for step, pair in enumerate(zip(walk.losses, walk.wanted_losses, walk.loss_spreads), 1):
+        when = "reported of step {}: ".format(step)
+        error = compare([pair[0]], [pair[1]], "loss", outputs, spread=pair[2], when=when)
+        worst = max(worst, error)
+    return {"error": worst}
 
 
 def gradients(sides):
-    _, wanted = sides.wanted_gradients()
-    return {"error": compare_gradients(sides.graph, sides.gradients()[1], wanted)}
+    (_, wanted, _), (_, spreads, _) = sides.wanted_gradients()
+    got = sides.gradients()[1]
+    extra = sorted(set(got) - set(wanted))
+    if extra:
+        raise Mismatch("it has a gradient, and no loss reaches it", node=extra[0])
+    lost = [key for key, spread in spreads.items() if spread >= largest(wanted[key[0]][key[1]])]
+    worst = compare_gradients(sides.trained, got, wanted, spreads)
+    detail = "{} of {} are rounding alone".format(len(lost), len(spreads)) if lost else ""
+    return {"error": worst, "detail": detail}
+
+
+def kinks(sides):
+    """Gradients exactly at the kinks of relu and of the losses: the formats say what is right.
+
+    Inputs, tables and biases are zero, so what stands before relu and what the losses see is zero,
+    too. Whatever a maximum lies behind is left out: among equal values it may choose any.
+    """
+    start = {
+        node: {
+            name: np.zeros_like(value) if name in ("bias", "beta", "mean", "table") else value
+            for name, value in values.items()
+        }
+        for node, values in sides.start().items()
+    }
+    batch = {
+        name: np.zeros_like(value) if _is_real_input(sides, name) else value
+        for name, value in sides.batch().items()
+    }
+    exact, single = (Reference(sides.plain, sides.recipe, 1, kind) for kind in ("f8", "f4"))
+    values = []
+    for reference in (exact, single):
+        reference.load(start)
+        values.append(reference.activations(batch, training=True))
+    for spec in sides.recipe["losses"]:
+        if spec["name"] == "mean-absolute-error":
+            target, output = batch[spec["target"]], values[0][spec["output"]]
+            batch[spec["target"]] = np.where(output == 0, 0, target).astype(target.dtype)
+    (loss, wanted, _), other = exact.backward(batch), single.backward(batch)
+    spreads = {
+        (node, name): largest(value - other[1][node][name])
+        for node, parameters in wanted.items()
+        for name, value in parameters.items()
+    }
+    unsure = sides.upstream_of(_unsure(sides.trained, values))
+    nodes = [node for node in sides.trained if node["name"] not in unsure]
+    model = sides.built()
+    model.load(start)
+    got = model.gradients(batch)
+    worst = compare([got[0]], [loss], "loss", spread=abs(loss - other[0]))
+    return {"error": max(worst, compare_gradients(nodes, got[1], wanted, spreads))}
+
+
+def _is_real_input(sides, name):
+    return any(s["name"] == name and s["dtype"] == "float32" for s in sides.graph["inputs"])
+
+
+def _unsure(nodes, values):
+    """What is read by a maximum, or by a relu near zero but not at it, in float64 or float32."""
+    names = []
+    for node in nodes:
+        source = node["inputs"][0] if node["inputs"] else ""
+        near = [v[source] for v in values if source in v]
+        close = any(((np.abs(x) > 0) & (np.abs(x) < 1e-5)).any() for x in near)
+        if node["op"] in ("maxpool", "globalmaxpool") or (node["op"] == "relu" and close):
+            names.append(source)
+    return names
 
 
 def seeds(sides):
@@ -103,67 +174,18 @@ def seeds(sides):
 
     A seed that is set when the weights have already been drawn changes nothing about them.
     """
-    drawn = []
+    made = []
     for seed in (11, 12, 11):
         options = options_of(sides.job)._replace(seed=seed, setting="native")
         sides.adapter.set_up(options)
-        drawn.append(sides.adapter.build(sides.graph, sides.recipe, options).weights())
-    first, other, again = drawn
+        made.append(sides.adapter.build(sides.graph, sides.recipe, options).weights())
+    first, other, again = made
+    sides.adapter.set_up(options_of(sides.job))
     for node, values in first.items():
         for name, value in values.items():
             if not np.array_equal(value, again[node][name]):
                 raise Mismatch("one seed gave two different values of {}".format(name), node=node)
-    if weights.digest(first) == weights.digest(other):
+    random = any(weights.is_decayed(name) for values in first.values() for name in values)
+    if random and weights.digest(first) == weights.digest(other):
         raise Mismatch("two seeds gave the same weights")
-    sides.adapter.set_up(options_of(sides.job))
-
-
-# ---- sequences -----------------------------------------------------------------------------------
-
-
-def has_lengths(graph):
-    return any(node.get("lengths") for node in graph["nodes"])
-
-
-def padded_inputs(graph):
-    """{graph input: name of its lengths} of the sequences that an LSTM reads up to a length."""
-    sources = {node["name"]: node["inputs"] for node in graph["nodes"]}
-    inputs = {spec["name"] for spec in graph["inputs"]}
-    found = {}
-    for node in graph["nodes"]:
-        waiting = list(node["inputs"]) if node.get("lengths") else []
-        while waiting:
-            name = waiting.pop()
-            if name in inputs:
-                found[name] = node["lengths"]
-            waiting += sources.get(name, [])
-    return found
-
-
-def behind_lengths(graph):
-    """The nodes that padding can't reach."""
-    dirty = set(padded_inputs(graph))
-    for node in graph["nodes"]:
-        read = list(node.get("initial") or [])
-        if not node.get("lengths"):
-            read += node["inputs"]
-        if dirty & {name.partition(":")[0] for name in read}:  # also an LSTM's final state
-            dirty.add(node["name"])
-    return [node["name"] for node in graph["nodes"] if node["name"] not in dirty]
-
-
-def with_garbage(graph, batch):
-    """The batch with random values where sequences are padded."""
-    random, spoilt = np.random.RandomState(5), dict(batch)
-    top = {
-        node["inputs"][0]: node["vocabulary"]
-        for node in graph["nodes"]
-        if node["op"] == "embedding"
-    }
-    for name, length in padded_inputs(graph).items():
-        old = batch[name]
-        padding = np.arange(old.shape[1]) >= batch[length][:, None]
-        padding = padding.reshape(padding.shape + (1,) * (old.ndim - 2))
-        rubbish = random.randint(0, top.get(name, 9), old.shape)
-        spoilt[name] = np.where(padding, rubbish, old).astype(old.dtype)
-    return spoilt
+    return {}

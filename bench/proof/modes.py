@@ -3,35 +3,45 @@
 import numpy as np
 
 from bench import weights
-from bench.proof.compare import TOLERANCE, Mismatch, compare, compare_nodes
+from bench.proof.compare import FLOOR, Mismatch, compare, compare_values
+from bench.proof.drawn import Batches
+from bench.proof.noise import Copies
 from bench.proof.sides import ROWS
+
+_MANY = 40 * ROWS
+"""Rows to count what dropout drops."""
+_SIGMAS = 6.0
 
 
 def evaluation(sides):
     """With dropout in the graph: none of it, twice the same, and nothing is changed by it."""
-    batch, wanted = sides.batch(), sides.wanted_values()
+    batch = sides.batch()
+    wanted = sides.reference(sides.redrawn).activations(batch)
+    copies = Copies(sides.redrawn, sides.recipe)
+    spreads = copies.values(sides.start(), batch, wanted)
     model = sides.with_dropout()
-    worst = compare_nodes(sides.graph, model.activations(batch), wanted, "forward")
+    worst = compare_values(sides.graph, model.activations(batch), wanted, spreads)
     first, again = model.predict(batch), model.predict(batch)
     for name in sides.graph["outputs"]:
-        worst = max(worst, compare(first[name], wanted[name], "forward", name))
+        error = compare(first[name], wanted[name], "forward", name, spread=spreads[name])
+        worst = max(worst, error)
         if not np.array_equal(first[name], again[name]):
             raise Mismatch("two evaluations of one batch differ", node=name)
-    found = model.weights()
-    if weights.digest(found) != weights.digest(sides.initial):
+    if weights.digest(model.weights()) != weights.digest(sides.start()):
         raise Mismatch("evaluation changed the weights or the running statistics")
     return {"error": worst}
 
 
 def dropout(sides):
     """Training drops the stated share of what is not zero and scales the rest by 1/(1-rate)."""
-    batch = sides.splits["train"].batch(np.arange(4 * ROWS))
-    found = sides.with_dropout().activations(batch, training=True)
+    batch = Batches(sides.graph, sides.recipe, 18).rows(_MANY)
+    values = sides.with_dropout().activations(batch, training=True)
     worst = 0.0
-    for node in sides.dropouts:
-        source = node["inputs"][0]
-        before = found[source] if source in found else batch[source]
-        worst = max(worst, _dropped(node, before, found[node["name"]]))
+    for node in sides.redrawn["nodes"]:
+        if node["op"] == "dropout":
+            source = node["inputs"][0]
+            before = values[source] if source in values else batch[source]
+            worst = max(worst, _dropped(node, before, values[node["name"]]))
     _steps_drop(sides)
     return {"error": worst, "detail": "share dropped, against the stated one"}
 
@@ -40,46 +50,78 @@ def _dropped(node, before, after):
     """How far the share of one node is from the stated one."""
     name, rate = node["name"], node["rate"]
     live = before != 0
-    kept = after[live] != 0
-    if not kept.size:
-        raise Mismatch("there is nothing to drop: all values are zero", node=name)
-    # five standard deviations of a binomial share, and never finer than 1 %
-    room = max(0.01, 5 * np.sqrt(rate * (1 - rate) / kept.size))
-    share = 1 - float(kept.mean())
+    kept = after != 0
+    if not live.any():
+        return 0.0
+    if not np.allclose(after[live & kept], before[live & kept] / (1 - rate), rtol=1e-5, atol=0):
+        raise Mismatch("what is kept is not scaled by 1/(1-rate)", node=name)
+    share = 1 - float(kept[live].mean())
+    room = max(0.01, _SIGMAS * np.sqrt(rate * (1 - rate) / live.sum()))
     if abs(share - rate) > room:
         detail = "drops {:.3f}, stated {:.3f}".format(share, rate)
         raise Mismatch(detail, abs(share - rate), room, name)
-    if not np.allclose(after[live][kept], before[live][kept] / (1 - rate), rtol=1e-5):
-        raise Mismatch("what is kept is not scaled by 1/(1-rate)", node=name)
+    _dropped_apart(name, rate, live, kept)
     return abs(share - rate)
 
 
+def _dropped_apart(name, rate, live, kept):
+    """Each value by itself: neighbours are dropped together no more often than by chance."""
+    wanted = rate * rate + (1 - rate) * (1 - rate)
+    for axis in range(live.ndim):
+        ahead, behind = ([slice(None)] * live.ndim for _ in range(2))
+        ahead[axis], behind[axis] = slice(1, None), slice(None, -1)
+        both = live[tuple(ahead)] & live[tuple(behind)]
+        count = int(both.sum())
+        if count < 100:
+            continue
+        same = float((kept[tuple(ahead)] == kept[tuple(behind)])[both].mean())
+        # neighbouring pairs share a value, so the count is worth about a third of itself
+        room = _SIGMAS * np.sqrt(wanted * (1 - wanted) * 3 / count)
+        if abs(same - wanted) > max(0.02, room):
+            words = "neighbours on axis {} are dropped together in {:.3f} of all cases, not {:.3f}"
+            raise Mismatch(words.format(axis, same, wanted), abs(same - wanted), room, name)
+
+
 def _steps_drop(sides):
-    """Real training steps drop, too, and each time something else."""
-    plain, _ = sides.wanted_gradients()
-    losses = []
-    for _ in range(5):
-        model = sides.with_dropout()
+    """Real training steps drop, too, each time and in each epoch something else."""
+    plain, effect = _loss_with_dropout(sides)
+    if not effect:
+        return
+    batches = [sides.batch(), sides.batch()]
+    epochs = []
+    for _ in range(3):
+        model, handles = sides.with_dropout(), []
         model.predict(sides.batch())  # an evaluation in between must not leave its mode behind
-        losses.append(model.losses([model.train_step(sides.batch())])[0])
+        model.train_epoch(iter(batches), lambda handle, _seconds, kept=handles: kept.append(handle))
+        epochs.append(model.losses(handles)[0])
     names = ", ".join(node["name"] for node in sides.dropouts)
-    if max(abs(loss - plain) for loss in losses) <= TOLERANCE["loss"] * abs(plain):
-        detail = "a training step's loss is {:.9g}, as without dropout".format(losses[0])
+    if max(abs(loss - plain) for loss in epochs) <= FLOOR["loss"] * abs(plain):
+        detail = "a training step's loss is {:.9g}, as without dropout".format(epochs[0])
         raise Mismatch(detail, node=names)
-    if max(losses) == min(losses):
+    if max(epochs) == min(epochs):
+        raise Mismatch("every epoch drops the same", node=names)
+    alone = []
+    for _ in range(3):
+        model = sides.with_dropout()
+        alone.append(model.losses([model.train_step(sides.batch())])[0])
+    if max(alone) == min(alone):
         raise Mismatch("every training step drops the same", node=names)
 
 
+def _loss_with_dropout(sides):
+    """(the loss without dropout, whether dropout changes it every time), by the reference."""
+    plain = sides.reference(sides.redrawn_plain).backward(sides.batch())[0]
+    reference = sides.reference(sides.redrawn)
+    losses = [reference.backward(sides.batch())[0] for _ in range(12)]
+    changed = [abs(loss - plain) > 100 * FLOOR["loss"] * abs(plain) for loss in losses]
+    return plain, all(changed) and max(losses) - min(losses) > 100 * FLOOR["loss"] * abs(plain)
+
+
 def batchnorm(sides):
-    """The running statistics after each of the first training steps."""
-    walked, worst = sides.recipe_walk(), 0.0
-    for step in (1, 2, 3):
-        for node in sides.norms:
-            for name in ("mean", "variance"):
-                got, wanted = (
-                    moved[step][node["name"]][name] + sides.initial[node["name"]][name]
-                    for moved in (walked.moved, walked.wanted_moved)
-                )
-                label, when = "{}/{}".format(node["name"], name), "after step {}: ".format(step)
-                worst = max(worst, compare(got, wanted, "step", label, when=when))
+    """The running statistics after each step of the recipe's optimiser."""
+    worst = 0.0
+    for result in sides.recipe_walk().statistics:
+        if isinstance(result, Mismatch):
+            raise result
+        worst = max(worst, result)
     return {"error": worst}

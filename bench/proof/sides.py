@@ -1,28 +1,36 @@
 """The two sides of the proof: the release's model and the reference, with the same batches.
 
-Building and compiling a model can take seconds, so the checks share one without dropout and one
-with it. What a check leaves behind is undone by loading the initial weights again; only the
-optimiser's state stays, so the trajectory of each optimiser has a model of its own.
+Building and compiling a model can take seconds, so the checks share a few: one without dropout,
+one whose attributes and rates of dropout are drawn anew, one for each other optimiser. What a
+check leaves behind is undone by loading the weights again; only the optimiser's state stays, so
+the trajectory of each optimiser has a model of its own.
 """
 
-import copy
 import functools
-import itertools
 
 import numpy as np
 
-from bench import data, weights
+from bench import weights
+from bench.ops import nodes_for, trained_nodes
+from bench.proof import drawn
 from bench.proof.kinks import rows_at_kinks
+from bench.proof.noise import Copies, largest
+from bench.proof.walk import Walk
+from bench.reference.layers import Context
 from bench.reference.model import Reference
 from bench.trial import options_of
 
-STEPS = 20
 ROWS = 6
-"""Rows of a batch: few, because the reference is slow; enough for batch normalisation."""
+"""Rows of most batches: few, because the reference is slow; enough for batch normalisation."""
 PARTIAL = 3
-_TRIES = 20
-GENTLE = {"name": "sgd", "lr": 1e-3, "momentum": 0.9, "nesterov": True, "weight_decay": 0.5}
-"""Small steps, for what is compared without the reference at its side; all of SGD is in it."""
+STEPS = 20
+LONG = 100
+"""Steps of the recipe's own optimiser; those behind STEPS are partial batches."""
+FEW = 8
+"""Steps of each other optimiser."""
+_TRIES = 12
+_MOST_VALUES = 40_000_000
+"""Values that the reference may keep for one batch: a larger batch is proven with fewer rows."""
 
 
 def once(method):
@@ -48,35 +56,56 @@ class Sides:
     def __init__(self, job, splits, adapter, folder):
         self.job, self.splits, self.adapter, self.folder = job, splits, adapter, folder
         self.graph, self.recipe = job["graph"], job["recipe"]
-        self.plain = without_dropout(job["graph"])
+        self.plain = drawn.without_dropout(job["graph"])
+        self.redrawn = drawn.redrawn(job["graph"], 23)
+        self.redrawn_plain = drawn.without_dropout(self.redrawn)
+        self.trained = trained_nodes(self.graph, self.recipe)
         self.initial = weights.initial_weights(self.graph, job["seed"])
         self.dropouts = [node for node in self.graph["nodes"] if node["op"] == "dropout"]
-        self.norms = [node for node in self.graph["nodes"] if node["op"] == "batchnorm"]
-        train = splits["train"].rows
-        self._order = data.epoch_order(job["seed"], 1, train)
-        self.size = min(ROWS, self.recipe["batch"], train)
+        self.norms = [node for node in self.trained if node["op"] == "batchnorm"]
+        self.size = min(ROWS, self.recipe["batch"])
         self.partial = min(PARTIAL, self.size)
 
-    # ---- batches
+    # ---- weights and batches
+
+    @once
+    def start(self):
+        """The weights that proofs begin with: random, none where training begins."""
+        values = drawn.weights(self.graph, 11)
+        batch = drawn.Batches(self.graph, self.recipe, 12).rows(self.size)
+        return drawn.with_statistics(values, self._statistics(values, batch), 13)
+
+    def _statistics(self, values, batch):
+        """{batch-norm: {"mean", "variance"}} of every norm on this batch, reached or not."""
+        whole = dict(self.plain, nodes=[dict(node) for node in self.plain["nodes"]])
+        for node in whole["nodes"]:
+            if node["op"] == "batchnorm":
+                node.update(keep=0.0, unbiased=False)
+        reference = self.reference(whole)
+        reference.load(values)
+        context = Context(True)
+        reference._forward(batch, whole["nodes"], context)
+        return context.state
 
     @once
     def batch(self):
-        """The first one of the epoch."""
-        return next(self.epoch(self.reference()))
+        return self.kept_from_kinks(self.reference(), drawn.Batches(self.graph, self.recipe, 14))[0]
 
-    def epoch(self, reference):
-        """Full batches, then one that is not; no row at a kink of the reference as it then is."""
-        waiting = itertools.cycle(self._order)
-        for size in [self.size] * STEPS + [self.partial]:
-            rows = np.array(list(itertools.islice(waiting, size)))
-            for _ in range(_TRIES):
-                batch = self.splits["train"].batch(rows)
-                values = reference.activations(batch, training=True)
-                near = rows_at_kinks(self.graph, self.recipe, values, batch)
-                if not near.any():
-                    break
-                rows[near] = list(itertools.islice(waiting, int(near.sum())))
-            yield batch
+    def kept_from_kinks(self, reference, batches, rows=None):
+        """(a batch, whether none of its rows stands at a kink of the reference as it now is)."""
+        batch = batches.rows(rows or self.size)
+        for _ in range(_TRIES):
+            values = reference.activations(batch, training=True)
+            near = rows_at_kinks(self.graph, self.recipe, values, batch)
+            if not near.any():
+                return batch, True
+            batch = drawn.replaced(batch, near, batches.rows(int(near.sum())))
+        return batch, False
+
+    def own_rows(self):
+        """The recipe's batch, or as much of it as the reference can keep."""
+        values = sum(int(np.prod(node["shape"])) for node in self.graph["nodes"])
+        return max(self.size, min(self.recipe["batch"], _MOST_VALUES // max(1, 4 * values)))
 
     # ---- models
 
@@ -90,132 +119,102 @@ class Sides:
         return self._build(self.plain)
 
     @once
-    def _built_whole(self):
-        return self._build(self.graph)
+    def built_redrawn(self):
+        """The release's model with dropout and other attributes; with what weights is left open."""
+        return self._build(self.redrawn)
 
     def at_start(self):
-        """The release's model without dropout, as it is before training."""
+        """The release's model without dropout, with the weights that proofs begin with."""
         return self._loaded(self.built())
 
     def with_dropout(self):
-        """The release's model with dropout, as it is before training."""
-        return self._loaded(self._built_whole())
-
-    def model(self, optimizer):
-        """A new one without dropout, with another optimiser."""
-        return self._loaded(self._build(self.plain, optimizer))
+        return self._loaded(self.built_redrawn())
 
     def _loaded(self, model):
-        model.load(self.initial)
+        model.load(self.start())
         return model
 
-    def reference(self, optimizer=None):
+    def reference(self, graph=None, optimizer=None):
         recipe = dict(self.recipe, optimizer=optimizer or self.recipe["optimizer"])
-        reference = Reference(self.plain, recipe, self.job["seed"], np.float64)
-        reference.load(self.initial)
+        reference = Reference(graph or self.plain, recipe, self.job["seed"], np.float64)
+        if "_once_start" in self.__dict__:
+            reference.load(self.start())
         return reference
 
     # ---- what both say of the first batch
 
     @once
-    def values(self):
-        return self.at_start().activations(self.batch())
+    def copies(self):
+        return Copies(self.plain, self.recipe)
 
     @once
     def wanted_values(self):
-        return self.reference().activations(self.batch())
+        """({name: value}, {name: spread}) in evaluation."""
+        self.start()
+        exact = self.reference().activations(self.batch())
+        return exact, self.copies().values(self.start(), self.batch(), exact)
 
     @once
     def gradients(self):
-        """(loss, gradients)."""
+        """(loss, gradients) of the release."""
         return self.at_start().gradients(self.batch())
 
     @once
     def wanted_gradients(self):
-        return self.reference().gradients(self.batch())
+        """((loss, gradients, statistics), their spreads) of the reference."""
+        self.start()
+        exact = self.reference().backward(self.batch())
+        return exact, self.copies().backward(self.start(), self.batch(), exact)
+
+    @once
+    def optimizers(self):
+        """One of each kind, whose coefficients matter for gradients of this size."""
+        _, gradients, _ = self.wanted_gradients()[0]
+        sizes = [largest(v) for values in gradients.values() for v in values.values()]
+        return drawn.optimizers(float(np.median([size for size in sizes if size] or [1e-2])))
 
     # ---- trajectories
 
     @once
     def recipe_walk(self):
-        """Training with the recipe's optimiser."""
-        return self._walk(self.at_start(), self.reference())
-
-    def walk(self, optimizer):
-        """Training with another one."""
-        return self._walk(self.model(optimizer), self.reference(optimizer))
-
-    def _walk(self, model, reference):
-        reference.load(self.initial)
-        return walk(model, reference, self.epoch(reference), self.initial)
+        """Training with the recipe's optimiser: full batches, partial ones, one of its own size."""
+        sizes = [self.size] * STEPS + [self.partial] * (LONG - STEPS) + [self.own_rows()]
+        return self._walk(self.at_start(), self.plain, None, sizes, 15)
 
     @once
     def gentle_walk(self):
-        return self.walk(GENTLE)
+        """Small steps of SGD, without dropout: what the trial's own loop is held against."""
+        optimizer = self.optimizers()["sgd"]
+        model = self._loaded(self._build(self.plain, optimizer))
+        return self._walk(model, self.plain, optimizer, [self.size] * FEW + [self.partial], 16)
+
+    def optimizer_walk(self, name):
+        """Training with another optimiser and other attributes."""
+        optimizer = self.optimizers()[name]
+        model = self._loaded(self._build(self.redrawn_plain, optimizer))
+        return self._walk(model, self.redrawn_plain, optimizer, [self.size] * FEW, 17)
+
+    def _walk(self, model, graph, optimizer, sizes, seed):
+        self.start()
+        batches = drawn.Batches(self.graph, self.recipe, seed)
+        walk = Walk(self, model, self.reference(graph, optimizer), graph, optimizer)
+        for number, rows in enumerate(sizes):
+            batch, clear = self.kept_from_kinks(walk.reference, batches, rows)
+            if number == 4 and rows == self.size:  # one in which no place counts
+                batch = drawn.without_mask(batch, self.recipe)
+            walk.step(batch, clear)
+        return walk.ended()
 
     @once
     def gentle_epoch(self):
-        """(losses, weights) of the same steps in the loop that trials use."""
-        batches = self.gentle_walk().batches
-        model, handles = self.model(GENTLE), []
-        model.train_epoch(iter(batches), lambda handle, _seconds: handles.append(handle))
-        return model.losses(handles), model.weights()
+        """(losses, the model) of the gentle walk's batches in the loop that trials use."""
+        optimizer = self.optimizers()["sgd"]
+        model, handles = self._loaded(self._build(self.plain, optimizer)), []
+        model.predict(self.batch())  # what is compiled or kept for it must not go stale
+        batches = iter(self.gentle_walk().batches)
+        model.train_epoch(batches, lambda handle, _seconds: handles.append(handle))
+        return model.losses(handles), model
 
-
-class Walk:
-    """Training of both sides: losses of each step, and how far the weights had gone."""
-
-    def __init__(self):
-        self.batches, self.losses, self.wanted_losses = [], [], []
-        self.moved, self.wanted_moved = {}, {}
-        """{steps: {node: {parameter: displacement}}}"""
-        self.weights = None
-
-
-def walk(model, reference, batches, start):
-    """Every step of both from the same weights.
-
-    Two trajectories that start a rounding apart part for good where a relu or a maximum falls to
-    the other side, and what then differs says nothing about the formulas. So the reference takes
-    each step from where the model stands, with an optimiser state of its own; its steps are added.
-    """
-    walked, handles = Walk(), []
-    gone, here = zeros_like(start), start
-    for step, batch in enumerate(batches, 1):
-        walked.batches.append(batch)
-        walked.wanted_losses.append(reference.train_step(batch))
-        handles.append(model.train_step(batch))
-        gone = combine(np.add, gone, combine(np.subtract, reference.weights(), here))
-        here = model.weights()
-        reference.load(here)
-        if step in _MARKS:
-            walked.moved[step] = combine(np.subtract, here, start)
-            walked.wanted_moved[step] = gone
-    walked.losses, walked.weights = model.losses(handles), here
-    return walked
-
-
-_MARKS = (1, 2, 3, STEPS, STEPS + 1)
-
-
-def combine(operation, left, right):
-    """An operation on two sets of weights, in float64."""
-    return {
-        node: {
-            name: operation(value.astype(np.float64), right[node][name])
-            for name, value in values.items()
-        }
-        for node, values in left.items()
-    }
-
-
-def zeros_like(weights):
-    return combine(np.subtract, weights, weights)
-
-
-def without_dropout(graph):
-    plain = copy.deepcopy(graph)
-    for node in plain["nodes"]:
-        if node["op"] == "dropout":
-            node["rate"] = 0.0
-    return plain
+    def upstream_of(self, names):
+        """The names of all nodes that these values depend on."""
+        return {node["name"] for node in nodes_for(self.graph, names)}

@@ -69,17 +69,19 @@ def conv2d(node, inputs, p, context):
     y = flat @ p["kernel"].reshape(-1, node["filters"])
     if node["bias"]:
         y += p["bias"]
-    return y, (flat, x.shape, p["kernel"])
+    return y, (x, p["kernel"])
 
 
 def conv2d_backward(node, cache, dy):
-    flat, shape, kernel = cache
+    x, kernel = cache
     rows = dy.reshape(-1, node["filters"])
-    grads = {"kernel": (flat.reshape(len(rows), -1).T @ rows).reshape(kernel.shape)}
+    # made again instead of kept: the windows are many times the size of the image
+    flat = _windows(x, node["kernel"], node["stride"]).reshape(len(rows), -1)
+    grads = {"kernel": (flat.T @ rows).reshape(kernel.shape)}
     if node["bias"]:
         grads["bias"] = rows.sum(axis=0)
     windows = (dy @ kernel.reshape(-1, node["filters"]).T).reshape(dy.shape[:3] + kernel.shape[:3])
-    return [_unpad(_scatter(windows, shape, node["stride"]), node["padding"])], grads
+    return [_unpad(_scatter(windows, x.shape, node["stride"]), node["padding"])], grads
 
 
 def maxpool(node, inputs, p, context):

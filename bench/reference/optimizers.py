@@ -1,4 +1,4 @@
-"""The optimisers' formulas, as FORMATS.md states them. Updates are made in place."""
+"""The optimisers' formulas, as FORMATS.md states them."""
 
 import numpy as np
 
@@ -19,14 +19,23 @@ class Optimizer:
         self._t = 0
 
     def apply(self, weights, gradients):
+        """Move the weights, in place."""
+        for node, steps in self.steps(weights, gradients).items():
+            for name, step in steps.items():
+                weights[node][name] -= step
+
+    def steps(self, weights, gradients):
+        """{node: {parameter: what is to be taken off it}}."""
         self._t += 1
         decay = self._o.get("weight_decay", 0.0)
+        steps = {}
         for node, parameters in gradients.items():
+            steps[node] = {}
             for name, g in parameters.items():
-                p = weights[node][name]
                 if decay and is_decayed(name):
-                    g = g + decay * p
-                p -= self._step((node, name), g)
+                    g = g + decay * weights[node][name]
+                steps[node][name] = self._step((node, name), g)
+        return steps
 
     def _slots(self, key, g):
         if key not in self._state:

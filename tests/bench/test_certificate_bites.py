@@ -21,7 +21,7 @@ import pytest
 
 from bench import data, verify
 from bench.adapters import numpy as plain
-from bench.verify import without_dropout
+from bench.proof.drawn import without_dropout
 from dlbench import formats
 from dlbench.datasets import find as find_dataset
 from dlbench.datasets import store

@@ -12,10 +12,10 @@ import pytest
 
 from bench import data
 from bench.metrics import compute
+from bench.proof.drawn import without_dropout
 from bench.reference.losses import loss_and_gradient
 from bench.reference.model import Reference
 from bench.reference.optimizers import Optimizer
-from bench.verify import without_dropout
 from bench.weights import initial_weights
 from dlbench.datasets import find as find_dataset
 from dlbench.workloads import find as find_workload

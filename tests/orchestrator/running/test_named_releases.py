@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.verify import without_dropout
+from bench.proof.drawn import without_dropout
 from bench.weights import digest, initial_weights
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.datasets import find as find_dataset

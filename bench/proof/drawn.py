@@ -1,0 +1,189 @@
+"""What a proof is made with: weights, batches, attributes and coefficients, all drawn at random.
+
+Whatever is zero, one, equal or tiny in a proof is not proven. So biases and running statistics are
+far from their initial values, every token of a vocabulary's ends is read, sequences hold random
+numbers behind their true length, and each number that a graph or a recipe states is drawn in at
+least one of the models that are compared.
+"""
+
+import copy
+
+import numpy as np
+
+from bench.ops import shapes_of
+
+_REAL_VALUED = ("sigmoid-cross-entropy", "mean-squared-error", "mean-absolute-error")
+
+
+# ---- graphs -------------------------------------------------------------------------------------
+
+
+def without_dropout(graph):
+    plain = copy.deepcopy(graph)
+    for node in plain["nodes"]:
+        if node["op"] == "dropout":
+            node["rate"] = 0.0
+    return plain
+
+
+def redrawn(graph, seed):
+    """The graph with other rates of dropout and other coefficients of batch normalisation."""
+    random, other = np.random.RandomState(seed), copy.deepcopy(graph)
+    for node in other["nodes"]:
+        if node["op"] == "dropout":
+            node["rate"] = round(random.uniform(0.25, 0.6), 3)
+        elif node["op"] == "batchnorm":
+            node["keep"] = round(random.uniform(0.35, 0.85), 3)
+            node["epsilon"] = round(random.uniform(0.05, 0.4), 4)
+    return other
+
+
+# ---- weights ------------------------------------------------------------------------------------
+
+
+def weights(graph, seed):
+    """{node: {parameter: value}}, none of them where training begins.
+
+    Kernels are scaled so that values neither vanish nor grow from node to node. Running statistics
+    are left to `with_statistics`.
+    """
+    random = np.random.RandomState(seed)
+    return {
+        node["name"]: {
+            name: _parameter(random, name, tuple(spec["shape"])).astype(np.float32)
+            for name, spec in sorted(node["parameters"].items())
+        }
+        for node in graph["nodes"]
+        if node["parameters"]
+    }
+
+
+def _parameter(random, name, shape):
+    if name in ("kernel", "input_kernel", "recurrent_kernel"):
+        return random.normal(0, 1.2 / np.sqrt(np.prod(shape[:-1])), shape)
+    if name == "table":
+        return random.normal(0, 1, shape)
+    if name == "gamma":
+        return random.uniform(0.5, 1.5, shape) * np.where(random.uniform(size=shape) < 0.25, -1, 1)
+    if name == "variance":
+        return random.uniform(0.5, 2, shape)
+    return random.normal(0, 0.3, shape)
+
+
+def with_statistics(values, measured, seed):
+    """The weights with running statistics near those of a batch, but none of them equal."""
+    random = np.random.RandomState(seed)
+    moved = {node: dict(parameters) for node, parameters in values.items()}
+    for node, statistics in sorted(measured.items()):
+        mean, variance = statistics["mean"], statistics["variance"]
+        spread = np.sqrt(variance) + 0.1
+        away = random.normal(0, 0.4, mean.shape) * spread
+        factor = random.uniform(0.6, 1.7, variance.shape)
+        moved[node]["mean"] = (mean + away).astype(np.float32)
+        moved[node]["variance"] = (variance * factor + 0.05).astype(np.float32)
+    return moved
+
+
+# ---- batches ------------------------------------------------------------------------------------
+
+
+class Batches:
+    """Batches of random rows that fit a graph and a recipe."""
+
+    def __init__(self, graph, recipe, seed):
+        self._graph, self._recipe = graph, recipe
+        self._random = np.random.RandomState(seed)
+        self._shapes = shapes_of(graph)
+
+    def rows(self, count):
+        """New rows: inputs, targets and masks by name."""
+        batch = {spec["name"]: self._input(spec, count) for spec in self._graph["inputs"]}
+        for spec in self._recipe["losses"] + self._recipe["metrics"]:
+            shape = (count,) + tuple(self._shapes[spec["output"]])
+            places = shape[:-1] if spec["name"] in ("softmax-cross-entropy", "accuracy") else shape
+            if spec["target"] not in batch:
+                batch[spec["target"]] = self._target(spec["target"], shape, places)
+            if spec["mask"] and spec["mask"] not in batch:
+                mask = self._random.uniform(size=places) < 0.6
+                mask.flat[0] = True  # an empty mask is a case of its own
+                batch[spec["mask"]] = mask.astype(np.float32)
+        return batch
+
+    def _input(self, spec, count):
+        shape = (count,) + tuple(spec["shape"])
+        if spec["dtype"] == "float32":
+            return self._random.normal(size=shape).astype(np.float32)
+        low, high = self._range(spec["name"])
+        value = self._random.randint(low, high, shape).astype(np.int32)
+        ends = [low, high - 1][:count]
+        value.reshape(count, -1)[: len(ends), 0] = ends
+        return value
+
+    def _range(self, name):
+        """Whole numbers that every embedding has, and every sequence is long enough for."""
+        low, high = 0, 1 << 20
+        for node in self._graph["nodes"]:
+            if node["op"] == "embedding" and node["inputs"][0] == name:
+                high = min(high, node["vocabulary"])
+            if node.get("lengths") == name:
+                low, high = 1, min(high, self._shapes[node["inputs"][0]][0] + 1)
+        return low, high
+
+    def _target(self, name, shape, places):
+        specs = [s for s in self._recipe["losses"] if s["target"] == name]
+        kinds = {spec["name"] for spec in specs}
+        if not kinds & set(_REAL_VALUED) and places != shape:
+            classes = min([self._shapes[s["output"]][-1] for s in specs] or [shape[-1]])
+            return self._random.randint(0, classes, places).astype(np.int32)
+        if "sigmoid-cross-entropy" in kinds:
+            return self._random.randint(0, 2, shape).astype(np.float32)
+        return self._random.normal(size=shape).astype(np.float32)
+
+
+def replaced(batch, which, others):
+    """The batch with the rows `which` taken from other rows."""
+    mixed = {name: value.copy() for name, value in batch.items()}
+    for name, value in mixed.items():
+        value[which] = others[name]
+    return mixed
+
+
+def without_mask(batch, recipe):
+    """The batch with masks in which nothing counts."""
+    masks = {spec["mask"] for spec in recipe["losses"] if spec["mask"]}
+    return {n: np.zeros_like(v) if n in masks else v for n, v in batch.items()}
+
+
+# ---- optimisers ---------------------------------------------------------------------------------
+
+
+def optimizers(gradient):
+    """One of each kind, with coefficients of which every one matters at gradients of this size.
+
+    None of the numbers is a power of two or one that 16 bits can hold.
+    """
+    size = max(float("{:.3g}".format(gradient)), 1e-6)
+    return {
+        "sgd": {
+            "name": "sgd",
+            "lr": 1.237e-3 / max(size, 1e-2),
+            "momentum": 0.873,
+            "nesterov": True,
+            "weight_decay": 0.337 * min(max(size, 1e-2), 1.0),
+        },
+        "adam": {
+            "name": "adam",
+            "lr": 1.137e-2,
+            "beta1": 0.837,
+            "beta2": 0.9671,
+            "epsilon": 0.73 * size,
+            "weight_decay": 0.317 * min(size, 1.0),
+        },
+        "adadelta": {
+            "name": "adadelta",
+            "lr": 0.7313,
+            "rho": 0.8713,
+            "epsilon": max(0.61 * size * size, 1e-9),
+            "weight_decay": 0.231 * min(size, 1.0),
+        },
+    }

@@ -1,0 +1,76 @@
+"""What rounding can do to a graph: the measure that the proof's tolerances follow.
+
+A deep or badly conditioned graph makes more of float32's roundings than a shallow one, and a value
+at a kink of relu or of a maximum may fall to either side. Instead of one tolerance for all graphs,
+the reference is run again in float64 with every value and every gradient moved by about one unit
+of float32, leaning to the one and to the other side of each kink, and once in float32 outright.
+What these disturbed copies differ by from the exact one is what a right release may differ by,
+times a factor; a floor stands below, for graphs in which nothing moves.
+"""
+
+import numpy as np
+
+from bench.reference.model import Reference
+
+FACTOR = 10.0
+"""Frameworks sum in other orders than NumPy, and some approximate tanh or exp."""
+UNIT = float(np.finfo(np.float32).eps)
+LEAN = 4e-6
+"""Of a node's largest value: nearer to a kink than this, rounding may decide."""
+
+
+class Disturbed(Reference):
+    """The reference in float64 with a unit of float32 added to whatever passes."""
+
+    def __init__(self, graph, recipe, seed, lean):
+        self._noise = np.random.RandomState(seed)
+        self._lean = lean
+        super(Disturbed, self).__init__(graph, recipe, seed, np.float64)
+
+    def _passed(self, name, value):
+        return self._moved(value)
+
+    def _returned(self, name, gradient):
+        return self._moved(gradient)
+
+    def _moved(self, value):
+        typical = np.sqrt(np.mean(np.square(value))) if value.size else 0.0
+        return value + UNIT * self._noise.normal(size=value.shape) * (np.abs(value) + typical)
+
+
+class Copies:
+    """The disturbed copies of one graph: how far they part from the exact reference."""
+
+    def __init__(self, graph, recipe):
+        self.leaning = [Disturbed(graph, recipe, 5, LEAN), Disturbed(graph, recipe, 6, -LEAN)]
+        self.single = Reference(graph, recipe, 1, np.float32)
+
+    def values(self, weights, batch, exact, training=False):
+        """{name: how far rounding can move its values}."""
+        spreads = {}
+        for copy in self.leaning + [self.single]:
+            copy.load(weights)
+            for name, value in copy.activations(batch, training).items():
+                spreads[name] = max(spreads.get(name, 0.0), largest(value - exact[name]))
+        return spreads
+
+    def backward(self, weights, batch, exact, copies=None):
+        """(spread of the loss, of each gradient, of each running statistic)."""
+        loss, gradients, state = exact
+        spread = 0.0
+        parts = {}, {}
+        for copy in copies or self.leaning + [self.single]:
+            copy.load(weights)
+            other = copy.backward(batch)
+            spread = max(spread, abs(other[0] - loss))
+            for spreads, own, wanted in zip(parts, other[1:], (gradients, state)):
+                for node, values in wanted.items():
+                    for name, value in values.items():
+                        key = node, name
+                        apart = largest(own[node][name] - value)
+                        spreads[key] = max(spreads.get(key, 0.0), apart)
+        return spread, parts[0], parts[1]
+
+
+def largest(value):
+    return float(np.abs(value).max()) if value.size else 0.0

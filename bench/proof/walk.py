@@ -1,0 +1,149 @@
+"""Training of both sides, step by step, every step from the same weights.
+
+Two trajectories that start a rounding apart part for good where a relu or a maximum falls to the
+other side, and what then differs says nothing about the formulas. So the reference takes each step
+from where the release's model stands, with an optimiser state of its own.
+
+What rounding may do to a step follows from what it may do to the gradient: the optimiser's formula
+is carried along twice more, with gradients that are larger and smaller by that much. Where a
+gradient is far above its rounding this leaves next to no room; where it is nothing but rounding,
+as that of a bias in front of a batch normalisation, Adam makes whole steps of it, and the room is
+as wide.
+"""
+
+import numpy as np
+
+from bench.ops import trained_nodes
+from bench.proof.compare import Mismatch, compare_step
+from bench.proof.noise import FACTOR, Copies, largest
+from bench.reference.optimizers import Optimizer
+
+_EVERY = 4
+"""The disturbed copies are run along in the first steps, and then in each such one."""
+
+
+class Walk:
+    """What both sides did, compared step by step."""
+
+    def __init__(self, sides, model, reference, graph, optimizer):
+        recipe = dict(sides.recipe, optimizer=optimizer or sides.recipe["optimizer"])
+        self._nodes = trained_nodes(graph, recipe)
+        self._names = {node["name"] for node in self._nodes}
+        self.model, self.reference = model, reference
+        self._copies = Copies(graph, recipe)
+        self._optimizers = [Optimizer(recipe) for _ in range(3)]
+        self._relative, self._relative_loss = {}, 0.0
+        self._handles = []
+        self.weights = sides.start()
+        self.batches = []
+        self.parameters, self.statistics = [], []
+        """For each step the error of what moved, or the Mismatch."""
+        self.room = None
+        """What rounding may have done to each parameter up to now."""
+        self.losses, self.wanted_losses, self.loss_spreads = None, [], []
+
+    def step(self, batch, clear):
+        """One step of both; `clear`: no row of the batch stands at a kink."""
+        here = self.weights
+        self.reference.load(here)
+        exact = self.reference.backward(batch)
+        spreads = self._spreads(here, batch, exact, clear)
+        wanted, room = self._steps(here, exact, spreads)
+        self._handles.append(self.model.train_step(batch))
+        self.weights = self.model.weights()
+        self.batches.append(batch)
+        self.wanted_losses.append(exact[0])
+        moved = _combined(np.subtract, self.weights, here)
+        when = "after step {}: ".format(len(self.batches))
+        self.parameters.append(self._compared(here, moved, wanted, room, when, False))
+        self.statistics.append(self._compared(here, moved, wanted, room, when, True))
+        self.room = room if self.room is None else _combined(np.add, self.room, room)
+
+    def _compared(self, here, moved, wanted, room, when, statistics):
+        try:
+            if not statistics:
+                self._left_alone(moved, when)
+            return compare_step(self._nodes, here, moved, wanted, room, when, statistics)
+        except Mismatch as difference:
+            return difference
+
+    def _left_alone(self, moved, when):
+        """What no loss reaches does not move."""
+        for node, values in sorted(moved.items()):
+            for name, value in sorted(values.items()):
+                if node not in self._names and largest(value):
+                    detail = "no loss reaches it, and yet it moved by {:.3g}".format(largest(value))
+                    raise Mismatch(when + detail, node="{}/{}".format(node, name))
+
+    def ended(self):
+        self.losses = self.model.losses(self._handles)
+        self._handles = []
+        return self
+
+    def _spreads(self, here, batch, exact, clear):
+        """{(node, parameter): what rounding can do}, of gradients and running statistics."""
+        loss, gradients, state = exact
+        number = len(self.batches)
+        copies = None
+        if number:
+            copies = [self._copies.leaning[number % 2]]
+        if not clear:
+            copies = self._copies.leaning
+        if clear and number > _EVERY and number % _EVERY:
+            measured = {}, {}
+            spread = 0.0
+        else:
+            spread, *measured = self._copies.backward(here, batch, exact, copies)
+        self._relative_loss = max(self._relative_loss, spread / max(abs(loss), 1e-12))
+        self.loss_spreads.append(max(spread, self._relative_loss * abs(loss)))
+        spreads = {}
+        for part, values in zip(measured, (gradients, state)):
+            for node, parameters in values.items():
+                for name, value in parameters.items():
+                    key, size = (node, name), max(largest(value), 1e-30)
+                    own = part.get(key, 0.0)
+                    if clear:  # what a kink does at one batch says nothing of another
+                        self._relative[key] = max(self._relative.get(key, 0.0), own / size)
+                    spreads[key] = max(own, self._relative.get(key, 0.0) * size)
+        return spreads
+
+    def _steps(self, here, exact, spreads):
+        """(how far each parameter should go, what rounding may add to or take from that)."""
+        _, gradients, state = exact
+        exact_steps, above, below = (
+            optimizer.steps(here, _shifted(gradients, spreads, shift))
+            for optimizer, shift in zip(self._optimizers, (0.0, FACTOR, -FACTOR))
+        )
+        wanted, room = {}, {}
+        for node, steps in exact_steps.items():
+            wanted[node] = {name: -step for name, step in steps.items()}
+            room[node] = {
+                name: np.abs(above[node][name] - step) + np.abs(below[node][name] - step)
+                for name, step in steps.items()
+            }
+        for node, values in state.items():
+            for name, value in values.items():
+                wanted.setdefault(node, {})[name] = value - here[node][name]
+                room.setdefault(node, {})[name] = FACTOR * spreads[node, name]
+        return wanted, room
+
+
+def _shifted(gradients, spreads, shift):
+    if not shift:
+        return gradients
+    return {
+        node: {name: value + shift * spreads[node, name] for name, value in values.items()}
+        for node, values in gradients.items()
+    }
+
+
+def _combined(operation, left, right):
+    """An operation on two sets of weights, in float64; what only one side has is left out."""
+    return {
+        node: {
+            name: operation(np.asarray(value, np.float64), right[node][name])
+            for name, value in values.items()
+            if name in right.get(node, {})
+        }
+        for node, values in left.items()
+    }
