@@ -11,6 +11,7 @@ import hashlib
 import importlib
 import importlib.util
 import os
+import re
 import sys
 import traceback
 from collections.abc import Iterable, Iterator
@@ -48,6 +49,8 @@ class Definition(Protocol):
 
 _Definition = TypeVar("_Definition", bound=Definition)
 _Value = TypeVar("_Value")
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]*")
+"""Names become parts of commands, of folders and of images."""
 _chosen: tuple[Path, ...] = ()
 _loading: set[str] = set()
 
@@ -134,6 +137,8 @@ def load_python(extension: Extension, path: Path, variable: str, kind: type[_Val
         package.__path__ = [str(extension.folder)]
         sys.modules[root] = package
     name = f"{root}.{path.parent.name}.{path.stem}"
+    if "." in path.stem:
+        raise UserError(f"{path} can't be loaded: Python wants a name without dots.", "Rename it.")
     if name in _loading:
         raise UserError(
             "It looks up other definitions before its own is complete",
@@ -174,6 +179,11 @@ def by_name(kind: str, definitions: Iterable[tuple[Path, _Definition]]) -> dict[
     """The definitions by name. Two of one name are refused: a result must say what was run."""
     chosen: dict[str, tuple[Path, _Definition]] = {}
     for path, definition in definitions:
+        if not _PLAIN_NAME.fullmatch(definition.name):
+            raise UserError(
+                f"{path} can't be used: {definition.name!r} is not a plain name.",
+                "Use letters, digits, `.`, `_` and `-` only.",
+            )
         if definition.name in chosen:
             other, first = chosen[definition.name]
             raise UserError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import os
 from importlib import metadata
 from pathlib import Path
@@ -32,7 +31,7 @@ DATASET = Dataset(name="lines", title="Lines", licence="none", rows=(40, 40), co
 WORKLOAD = """
 from dataclasses import replace
 from dlbench.workloads.digits_cnn import WORKLOAD
-WORKLOAD = replace(WORKLOAD, name="mine")
+WORKLOAD = replace(WORKLOAD, name="mine", recipe=dict(WORKLOAD.recipe))
 """
 
 
@@ -161,9 +160,17 @@ def test_every_kind_is_listed_with_its_origin(command: Command) -> None:
             "from dlbench.workloads import find\nfind('digits-cnn')\n",
             "looks up other definitions before its own is complete (line 2)",
         ),
+        ("workloads/x.2.py", WORKLOAD, "a name without dots"),
         ("workloads/x.py", "WORKLOADS = []\n", "does not define WORKLOAD"),
         ("workloads/x.py", "WORKLOAD = 'digits-cnn'\n", "does not define WORKLOAD"),
         ("workloads/x.py", WORKLOAD.replace('name="mine"', 'dataset="digit"'), "data set 'digit'"),
+        (
+            "workloads/x.py",
+            WORKLOAD + "del WORKLOAD.recipe['batch']\n",
+            "`recipe.batch` is missing",
+        ),
+        ("workloads/x.py", WORKLOAD.replace('name="mine"', "graph={}"), "its graph is not"),
+        ("workloads/x.py", WORKLOAD.replace("mine", "mine/2"), "'mine/2' is not a plain name"),
         ("datasets/x.py", "DATASET = None\n", "does not define DATASET"),
         ("suites/x.toml", "workloads = 3\nreleases = ['numpy']", "`workloads` must be a list"),
         ("workloads/x.toml", "name = [", "can't be read"),
@@ -282,14 +289,3 @@ def test_wrong_arrays_are_an_error_that_names_the_file(
         store.prepare(datasets.find("lines"))
     assert str(path) in caught.value.problem
     assert words in caught.value.problem
-
-
-def test_help_says_that_files_are_run_and_runs_none(tmp_path: Path, command: Command) -> None:
-    mark = tmp_path / "was-run"
-    write(tmp_path / "mine", "workloads/x.py", f"open({json.dumps(str(mark))}, 'w')")
-    for name in (("run",), ("verify",), ("list", "workloads"), ("images", "build")):
-        printed = command(*name, "--path", tmp_path / "mine", "--help")
-        assert printed.code == 0
-        assert "Python files in it are run" in " ".join(printed.out.split())
-    command("list", "suites", "--path", tmp_path / "mine")
-    assert not mark.exists()

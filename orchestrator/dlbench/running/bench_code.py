@@ -37,11 +37,12 @@ def _combined(adapters: Extension, digest: str) -> Path:
     folder.parent.mkdir(parents=True, exist_ok=True)
     making = Path(tempfile.mkdtemp(prefix=".bench-", dir=folder.parent))
     try:
-        making.chmod(0o755)  # a container's user is another one
         for name, source in _sources(adapters).items():
             target = making / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, target)
+        for path in (making, *making.rglob("*")):  # a container's user is another one
+            path.chmod(0o755 if path.is_dir() else 0o644)
         if _digest(_python_files(making)) != digest:
             raise UserError(
                 f"The adapters of {adapters.folder} were changed while they were read.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ def record(plan: Draft) -> list[dict[str, str]]:
     return [asdict(origin) for origin in used]
 
 
-def check(recorded: Sequence[dict[str, Any]], folder: Path) -> None:
+def check(recorded: Sequence[Mapping[str, Any]], folder: Path) -> None:
     """Raise what of the recorded things is missing now, or is no longer the same."""
     for entry in recorded:
         kind, name, origin = entry["kind"], entry["name"], entry["origin"]

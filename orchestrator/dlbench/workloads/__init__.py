@@ -71,15 +71,35 @@ def _built_in() -> Iterator[tuple[Path, Workload]]:
 
 def _brought() -> Iterator[tuple[Path, Workload]]:
     """The workloads of the search path."""
-    from dlbench.datasets import datasets
     from dlbench.workloads import _toml
 
     for extension, path in extensions.files("workloads", ".py", ".toml"):
         if path.suffix == ".toml":
             workload = _toml.load(path)
         else:
-            workload = extensions.load_python(extension, path, "WORKLOAD", Workload)
-        if workload.dataset not in datasets():
-            wrong = unknown("data set", workload.dataset, datasets(), "dlbench data list")
-            raise UserError(f"{path} can't be used: {wrong.problem}", wrong.remedy)
+            workload = _checked(path, extensions.load_python(extension, path, "WORKLOAD", Workload))
+        _check_dataset(path, workload.dataset)
         yield path, replace(workload, origin=extension.name)
+
+
+def _checked(path: Path, workload: Workload) -> Workload:
+    """A workload that somebody wrote in Python, its recipe checked as that of a TOML file is."""
+    from dlbench.workloads._recipe import read_recipe
+    from dlbench.workloads._table import Table
+
+    for graph in (workload.graph, workload.proof_graph):
+        if not isinstance(graph, dict) or not {"inputs", "nodes", "outputs"} <= graph.keys():
+            raise UserError(
+                f"{path} can't be used: its graph is not complete.",
+                "Build it with dlbench.planning.graph.Graph and end with to_json().",
+            )
+    table = Table(path, "", {"recipe": workload.recipe}).table("recipe")
+    return replace(workload, recipe=read_recipe(table, workload.graph["outputs"]))
+
+
+def _check_dataset(path: Path, name: str) -> None:
+    from dlbench.datasets import datasets
+
+    if name not in datasets():
+        wrong = unknown("data set", name, datasets(), "dlbench data list")
+        raise UserError(f"{path} can't be used: {wrong.problem}", wrong.remedy)

@@ -13,7 +13,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from dlbench.errors import unknown
 from dlbench.planning.graph import Graph, GraphError
-from dlbench.workloads._toml_table import Table
+from dlbench.workloads._table import Table
 
 GRAPH_KEYS = frozenset({"inputs", "layers", "outputs"})
 _OPS = sorted(

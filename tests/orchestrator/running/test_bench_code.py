@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,12 @@ def test_without_adapters_of_others_it_is_the_plain_folder(tmp_path: Path) -> No
 
 
 def test_with_them_it_is_a_copy_that_holds_both(tmp_path: Path) -> None:
-    folder = bench_folder(mine(tmp_path))
+    extension = mine(tmp_path)
+    before = os.umask(0o077)
+    try:
+        folder = bench_folder(extension)
+    finally:
+        os.umask(before)
     ours = {path.name for path in (paths.bundled("bench") / "adapters").glob("*.py")}
     assert {path.name for path in (folder / "adapters").glob("*.py")} == ours | {
         "own.py",
@@ -51,7 +57,9 @@ def test_with_them_it_is_a_copy_that_holds_both(tmp_path: Path) -> None:
     text = (folder / "adapters" / "__init__.py").read_text()
     assert text == (paths.bundled("bench") / "adapters" / "__init__.py").read_text()
     assert (folder / "__main__.py").is_file()
-    assert folder.stat().st_mode & 0o005 == 0o005  # a container's user reads it
+    for path in (folder, folder / "adapters", folder / "proof"):
+        assert path.stat().st_mode & 0o005 == 0o005  # a container's user reads it
+    assert (folder / "adapters" / "own.py").stat().st_mode & 0o004
     assert [path.name for path in folder.parent.iterdir()] == [folder.name]
 
 

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from dlbench.errors import UserError
-from dlbench.workloads import _toml, find
+from dlbench.workloads import _toml, find, workloads
+from dlbench.workloads._recipe import read_recipe
+from dlbench.workloads._table import Table
 from dlbench.workloads._toml_graph import _OPS
 
 DIGITS = """
@@ -166,6 +168,13 @@ def test_branches_states_and_masks(tmp_path: Path) -> None:
     assert workload.recipe["losses"][0]["weight"] == 2.0
     assert workload.recipe["optimizer"]["weight_decay"] == 0.0
     assert (workload.recipe["shuffle"], workload.recipe["warmup"]) == (False, 0)
+
+
+@pytest.mark.parametrize("name", sorted(workloads()))
+def test_every_recipe_of_ours_could_be_written(name: str) -> None:
+    workload = find(name)
+    table = Table(Path(name), "recipe.", workload.recipe)
+    assert read_recipe(table, workload.graph["outputs"]) == workload.recipe
 
 
 def test_every_op_of_the_builder_can_be_written() -> None:

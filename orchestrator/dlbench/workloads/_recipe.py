@@ -1,4 +1,4 @@
-"""The recipe of a workload in TOML: how it is trained, as bench/FORMATS.md has it.
+"""The recipe of somebody's own workload: how it is trained, as bench/FORMATS.md has it.
 
 What decides the result must be written down: coefficients of an optimiser have no default, but for
 those whose 0 means that they are not used.
@@ -10,7 +10,7 @@ from collections.abc import Collection
 from typing import Any
 
 from dlbench.errors import unknown
-from dlbench.workloads._toml_table import Table
+from dlbench.workloads._table import Table
 
 _NEEDED = None
 _OPTIMIZERS: dict[str, dict[str, Any]] = {
@@ -71,7 +71,7 @@ def _head(
         "name": _one_of(table, "name", names),
         "output": _one_of(table, "output", outputs),
         "target": table.get("target", str),
-        "mask": table.get("mask", str) if "mask" in table.values else None,
+        "mask": table.get("mask", str) if table.values.get("mask") is not None else None,
     }
 
 

@@ -1,4 +1,4 @@
-"""A table of a TOML file that knows its position in the file, so that every error can name it."""
+"""A table of somebody's file that knows its position there, so that every error can name it."""
 
 from __future__ import annotations
 
