@@ -88,6 +88,11 @@ def _opened(folder: Path, named_by: str) -> Extension:
             f"{named_by} names {folder}, which has nothing for dlbench in it.",
             f"Put your files into folders called {', '.join(KINDS[:-1])} or {KINDS[-1]} there.",
         )
+    if real.name == BUILT_IN:
+        raise UserError(
+            f"{named_by} names {folder}: what is in it would seem to ship with dlbench.",
+            "Give the folder another name.",
+        )
     return Extension(real.name, real)
 
 
@@ -179,7 +184,7 @@ def by_name(kind: str, definitions: Iterable[tuple[Path, _Definition]]) -> dict[
     """The definitions by name. Two of one name are refused: a result must say what was run."""
     chosen: dict[str, tuple[Path, _Definition]] = {}
     for path, definition in definitions:
-        if not _PLAIN_NAME.fullmatch(definition.name):
+        if not _PLAIN_NAME.fullmatch(str(definition.name)):
             raise UserError(
                 f"{path} can't be used: {definition.name!r} is not a plain name.",
                 "Use letters, digits, `.`, `_` and `-` only.",

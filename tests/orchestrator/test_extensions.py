@@ -128,6 +128,13 @@ def test_a_wrong_folder_is_named(tmp_path: Path, command: Command, make, words: 
     assert words in printed.err
 
 
+def test_a_folder_must_not_pass_for_ours(tmp_path: Path) -> None:
+    write(tmp_path / "built-in", "suites/x.toml", SUITE)
+    extensions.use([tmp_path / "built-in"])
+    with pytest.raises(UserError, match="would seem to ship with dlbench"):
+        suites.suites()
+
+
 def test_every_kind_is_listed_with_its_origin(command: Command) -> None:
     wanted = {
         "workloads": {"spirals-mlp", "digits-skip"},
