@@ -19,6 +19,7 @@ from dlbench.cli import (
     merge,
     report,
     run,
+    search_path,
     show,
     verify,
     watch,
@@ -49,6 +50,12 @@ app.add_typer(listing.app, name="list")
 app.add_typer(images.app, name="images")
 app.add_typer(data.app, name="data")
 doctor.register(app)
+search_path.add_path_option(app, {"run", "plan", "verify", "show", "doctor"})
+search_path.add_path_option(
+    listing.app, {"releases", "workloads", "datasets", "suites", "adapters"}
+)
+search_path.add_path_option(images.app, {"build", "list", "verify", "prune"})
+search_path.add_path_option(data.app, {"list", "fetch", "verify"})
 
 
 @app.callback(invoke_without_command=True)
@@ -92,10 +99,10 @@ def main() -> int:
     except OSError as error:
         if error.errno not in _BEYOND_US:
             raise
-        place = f" at {error.filename}" if error.filename else ""
-        print(f"dlbench: {error.strerror}{place}.", file=sys.stderr)
+        file = f" at {error.filename}" if error.filename else ""
+        print(f"dlbench: {error.strerror}{file}.", file=sys.stderr)
         print(
-            "         Make room or choose another place; `dlbench run --resume` goes on.",
+            "         Free some space or choose another folder; `dlbench run --resume` goes on.",
             file=sys.stderr,
         )
         return 2

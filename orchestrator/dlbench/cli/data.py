@@ -31,6 +31,7 @@ def list_data(json: Json = False) -> None:
             "download_bytes": sum(item.bytes for item in d.downloads),
             "ready": store.is_prepared(d, "real"),
             "synthetic_ready": store.is_prepared(d, "synthetic"),
+            "origin": d.origin,
         }
         for d in datasets().values()
     ]
@@ -38,7 +39,7 @@ def list_data(json: Json = False) -> None:
         print_json(rows)
         return
     print_table(
-        ["data set", ">train", ">test", ">download", "here", "licence", "title"],
+        ["data set", ">train", ">test", ">download", "here", "origin", "licence", "title"],
         [
             [
                 d.name,
@@ -46,6 +47,7 @@ def list_data(json: Json = False) -> None:
                 f"{d.rows[1]:,}",
                 megabytes(sum(item.bytes for item in d.downloads)),
                 "yes" if store.is_prepared(d, "real") else "no",
+                d.origin,
                 d.licence,
                 d.title,
             ]

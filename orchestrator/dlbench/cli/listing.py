@@ -1,4 +1,4 @@
-"""`dlbench list releases|workloads|suites|devices`."""
+"""`dlbench list releases|workloads|datasets|suites|adapters|devices`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def list_releases(json: Json = False) -> None:
     """
     from dlbench.environments.releases import load_releases
 
-    found = load_releases()
+    releases = load_releases()
     if json:
         print_json(
             [
@@ -32,16 +32,24 @@ def list_releases(json: Json = False) -> None:
                     "variants": r.variants,
                     "verified": r.verified,
                     "published": r.published,
+                    "origin": r.origin,
                 }
-                for r in found
+                for r in releases
             ]
         )
         return
     print_table(
-        ["release", "published", "python", "devices", "variants"],
+        ["release", "published", "python", "devices", "variants", "origin"],
         [
-            [r.name, r.published, ", ".join(r.python), ", ".join(r.devices), ", ".join(r.variants)]
-            for r in found
+            [
+                r.name,
+                r.published,
+                ", ".join(r.python),
+                ", ".join(r.devices),
+                ", ".join(r.variants),
+                r.origin,
+            ]
+            for r in releases
         ],
     )
 
@@ -55,7 +63,7 @@ def list_workloads(json: Json = False) -> None:
     """
     from dlbench.workloads import workloads
 
-    found = workloads().values()
+    known = workloads().values()
     if json:
         print_json(
             [
@@ -68,15 +76,28 @@ def list_workloads(json: Json = False) -> None:
                     "epochs": w.recipe["epochs"],
                     "optimizer": w.recipe["optimizer"]["name"],
                     "about": w.about,
+                    "origin": w.origin,
                 }
-                for w in found
+                for w in known
             ]
         )
         return
     print_table(
-        ["workload", "task", "data", ">parameters", "about"],
-        [[w.name, w.task, w.dataset, f"{w.parameters:,}", w.about] for w in found],
+        ["workload", "task", "data", ">parameters", "origin", "about"],
+        [[w.name, w.task, w.dataset, f"{w.parameters:,}", w.origin, w.about] for w in known],
     )
+
+
+@app.command("datasets")
+def list_datasets(json: Json = False) -> None:
+    """The data sets and whether they are here.
+
+    \b
+    dlbench list datasets
+    """
+    from dlbench.cli.data import list_data
+
+    list_data(json)
 
 
 @app.command("suites")
@@ -90,16 +111,43 @@ def list_suites(json: Json = False) -> None:
 
     from dlbench.suites import suites
 
-    found = suites().values()
+    known = suites().values()
     if json:
-        print_json([asdict(suite) for suite in found])
+        print_json([asdict(suite) for suite in known])
         return
     print_table(
-        ["suite", ">workloads", ">releases", ">repeats", "about"],
+        ["suite", ">workloads", ">releases", ">repeats", "origin", "about"],
         [
-            [s.name, str(len(s.workloads)), str(len(s.releases)), str(s.repeats), s.about]
-            for s in found
+            [s.name, str(len(s.workloads)), str(len(s.releases)), str(s.repeats), s.origin, s.about]
+            for s in known
         ],
+    )
+
+
+@app.command("adapters")
+def list_adapters(json: Json = False) -> None:
+    """The adapters: the code that trains in a framework, and the releases that use it.
+
+    \b
+    dlbench list adapters
+    """
+    from dlbench.environments.releases import load_releases
+    from dlbench.extensions import adapters
+
+    users: dict[str, list[str]] = {}
+    for release in load_releases():
+        users.setdefault(release.adapter, []).append(release.name)
+    rows = [
+        {"name": a.name, "origin": a.origin, "releases": users.get(a.name, [])}
+        for a in adapters().values()
+        if a.name in users or a.extension  # the rest of bench/adapters is what these share
+    ]
+    if json:
+        print_json(rows)
+        return
+    print_table(
+        ["adapter", "origin", "releases"],
+        [[str(r["name"]), str(r["origin"]), ", ".join(r["releases"])] for r in rows],
     )
 
 

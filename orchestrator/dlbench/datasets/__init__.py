@@ -1,16 +1,22 @@
-"""Data sets: where they come from, how they become arrays. One file each, defining DATASET."""
+"""Data sets: where they come from, how they become arrays. One file each; it defines DATASET.
+
+People's own data sets come from the search path (`dlbench.extensions`).
+"""
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from dlbench import extensions
 from dlbench.errors import unknown
+from dlbench.extensions import BUILT_IN, Extension
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,20 +54,50 @@ class Dataset:
     """What raw values are divided by to lie in 0..1."""
     proof: Callable[[int, int], Arrays] | None = None
     """A smaller synthetic twin for certificates (short sequences); None: `synthetic` itself."""
+    origin: str = BUILT_IN
+    """Where it comes from; set when it is loaded."""
+    revision: str = ""
+    """The digest of the file that defines it; empty for those that ship with dlbench."""
 
 
-@cache
 def datasets() -> dict[str, Dataset]:
     """All data sets by name."""
-    found = (
-        importlib.import_module(f"{__name__}.{module.name}").DATASET
-        for module in pkgutil.iter_modules(__path__)
-        if not module.name.startswith("_") and module.name != "store"
-    )
-    return {dataset.name: dataset for dataset in sorted(found, key=lambda d: d.name)}
+    return _datasets(extensions.search_path())
 
 
 def find(name: str) -> Dataset:
-    if name not in datasets():
-        raise unknown("data set", name, datasets(), "dlbench data list")
-    return datasets()[name]
+    known = datasets()
+    if name not in known:
+        raise unknown("data set", name, known, "dlbench data list")
+    return known[name]
+
+
+@cache
+def _datasets(_search_path: tuple[Extension, ...]) -> dict[str, Dataset]:
+    return extensions.by_name("data set", [*_built_in(), *_brought()])
+
+
+def _built_in() -> Iterator[tuple[Path, Dataset]]:
+    for module in pkgutil.iter_modules(__path__):
+        if not module.name.startswith("_") and module.name != "store":
+            loaded = importlib.import_module(f"{__name__}.{module.name}")
+            yield Path(str(loaded.__file__)), loaded.DATASET
+
+
+def _brought() -> Iterator[tuple[Path, Dataset]]:
+    """The data sets of the search path."""
+    from dlbench.datasets._checked_arrays import with_checks
+
+    for extension, path in extensions.files("datasets", ".py"):
+        dataset = extensions.load_python(extension, path, "DATASET", Dataset)
+        yield (
+            path,
+            replace(
+                dataset,
+                convert=with_checks(path, dataset.convert),
+                synthetic=with_checks(path, dataset.synthetic),
+                proof=dataset.proof and with_checks(path, dataset.proof),
+                origin=extension.name,
+                revision=hashlib.sha256(path.read_bytes()).hexdigest(),
+            ),
+        )

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from dlbench import paths
 from dlbench.datasets import Dataset, Download, Source
@@ -53,8 +53,11 @@ class PreparedData:
         }
 
 
-def folder_of(dataset: Dataset, source: Source) -> Path:
-    return paths.cache() / "data" / f"{dataset.name}-{source}"
+def folder_of(dataset: Dataset, source: Source | Literal["proof"]) -> Path:
+    name = f"{dataset.name}-{source}"
+    if dataset.revision:  # somebody's own: its file may change, and then so do its arrays
+        name += f"-{dataset.revision[:12]}"
+    return paths.cache() / "data" / name
 
 
 def is_prepared(dataset: Dataset, source: Source) -> bool:
@@ -77,7 +80,7 @@ def prepare(
 
 def prepare_proof(dataset: Dataset) -> PreparedData:
     """A small synthetic twin: all that the certificate needs, never downloaded."""
-    folder = paths.cache() / "data" / f"{dataset.name}-proof"
+    folder = folder_of(dataset, "proof")
     if not (folder / "manifest.json").is_file():
         make = dataset.proof or dataset.synthetic
         _write(dataset, "synthetic", make(*_VERIFY_ROWS), folder)

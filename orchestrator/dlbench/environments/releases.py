@@ -1,6 +1,7 @@
 """The releases dlbench knows: one folder each, `images/<framework>/<version>/`.
 
 A folder holds `release.toml` (what a person decided) and a lock per device (what follows from it).
+People's own releases come from the search path, `releases/<framework>/<version>/`.
 """
 
 from __future__ import annotations
@@ -8,14 +9,16 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
 from packaging.version import InvalidVersion, Version
 
-from dlbench import errors, paths
+from dlbench import errors, extensions, paths
 from dlbench.environments import locks
+from dlbench.extensions import BUILT_IN, Extension
 
 DEVICES = ("cpu", "gpu")
 
@@ -23,6 +26,8 @@ _REQUIRED = {"framework", "version", "published", "adapter", "python", "variants
 _OPTIONAL = {"packages", "variables", "cache", "index", "base", "cpu", "gpu"}
 _LOCKED = {"requires", "overrides"}
 _GPU = _LOCKED | {"cuda", "cudnn", "least_driver", "oldest_sm", "newest_sm", "base"}
+_PLAIN = re.compile(r"[a-z0-9][a-z0-9._-]*")
+"""What can be part of an image's tag."""
 _Value = TypeVar("_Value")
 
 
@@ -70,6 +75,10 @@ class Release:
     overrides: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Versions taken whatever a package declares, by device: old declarations can be too narrow."""
     cuda: Cuda | None = None
+    origin: str = BUILT_IN
+    """Where it comes from; set when it is found on the search path."""
+    adapter_from: Extension | None = None
+    """Who brings its adapter; None: it ships with dlbench."""
 
     @property
     def name(self) -> str:
@@ -96,36 +105,72 @@ class Release:
     def cache_folder(self, device: str, engine: str) -> Path | None:
         """The folder its trials share, made now; None where it needs none.
 
-        An engine of its own each: what one compiled, the other's libraries may not load.
+        Each engine has its own: what one compiled, the other's libraries may not load.
         """
         if not self.cache:
             return None
         digest = self.lock_digest(device)[:12]
         name = f"{self.framework}-{self.version}-{device}-{digest}-{engine}"
-        place = paths.cache() / "compiled" / name
-        place.mkdir(parents=True, exist_ok=True)
-        return place
+        folder = paths.cache() / "compiled" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
 
     def _lock_path(self, device: str) -> Path:
         return self.folder / f"{device}.lock"
 
 
 def load_releases(folder: Path | None = None) -> list[Release]:
-    """All releases under `folder` (default: those that ship with dlbench), oldest version first."""
-    root = folder or paths.bundled("images")
-    found = [load(path) for path in sorted(root.glob("*/*/release.toml"))]
-    return sorted(found, key=lambda release: (release.framework, _order(release.version)))
+    """All releases, oldest version first: those that ship with dlbench and of the search path.
+
+    With a `folder`: those in it and no others.
+    """
+    return list(_catalog(folder).releases)
 
 
 def find(name: str, folder: Path | None = None) -> Release:
     """The release of this name; a framework alone means its newest release."""
-    known = load_releases(folder)
-    matching = [r for r in known if name == r.name or name == r.framework]
-    if matching:
-        return matching[-1]
+    catalog = _catalog(folder)
+    if release := catalog.by_name.get(name):
+        return release
+    known = {r.name if "@" in name else r.framework for r in catalog.releases}
     kind = "release" if "@" in name else "framework"
-    names = {r.name for r in known} if "@" in name else {r.framework for r in known}
-    raise errors.unknown(kind, name, names, listing="dlbench list releases")
+    raise errors.unknown(kind, name, known, listing="dlbench list releases")
+
+
+@dataclass(frozen=True)
+class _Catalog:
+    """Releases in order; and by name, where a framework's name is that of its newest."""
+
+    releases: tuple[Release, ...]
+    by_name: Mapping[str, Release]
+
+
+def _catalog(folder: Path | None) -> _Catalog:
+    if folder:
+        return _read_all(folder, ())
+    return _read_all(paths.bundled("images"), extensions.search_path())
+
+
+@cache
+def _read_all(root: Path, search_path: tuple[Extension, ...]) -> _Catalog:
+    """Every release file, read once: trials are planned by the thousand."""
+    every = [(path, load(path)) for path in sorted(root.glob("*/*/release.toml"))]
+    for extension in search_path:
+        for path in sorted((extension.folder / "releases").glob("*/*/release.toml")):
+            every.append((path, _brought(path, extension)))
+    named = extensions.by_name("release", every)
+    ordered = sorted(named.values(), key=lambda r: (r.framework, _order(r.version)))
+    newest = {release.framework: release for release in ordered}
+    return _Catalog(tuple(ordered), {**newest, **named})
+
+
+def _brought(path: Path, extension: Extension) -> Release:
+    """A release of the search path, with its adapter found."""
+    release, adapters = load(path), extensions.adapters()
+    if release.adapter not in adapters:
+        near = errors.unknown("adapter", release.adapter, adapters)
+        raise _broken(path, f"there is no adapter {release.adapter!r}", near.remedy)
+    return replace(release, origin=extension.name, adapter_from=adapters[release.adapter].extension)
 
 
 def load(path: Path) -> Release:
@@ -139,6 +184,8 @@ def load(path: Path) -> Release:
     folder = path.parent
     if (folder.parent.name, folder.name) != (framework, version):
         raise _broken(path, f"it describes {framework}@{version}, which is not its folder's name")
+    if not _PLAIN.fullmatch(framework) or not _PLAIN.fullmatch(version):
+        raise _broken(path, "framework and version may hold a-z, 0-9, `.`, `_` and `-` only")
     try:
         _order(version)
     except InvalidVersion as error:
@@ -179,7 +226,7 @@ def load(path: Path) -> Release:
 
 
 def _order(version: str) -> tuple[Version, str]:
-    """By version; 3.15.1-jax, a version and what it runs on, stands with its version."""
+    """By version; then by what it runs on, as in 3.15.1-jax."""
     number, _, flavour = version.partition("-")
     return Version(number), flavour
 
@@ -205,7 +252,7 @@ def _check_keys(
         raise _broken(path, f"{where}`{lacking[0]}` is missing")
     if extra := sorted(table.keys() - required - optional):
         near = errors.unknown("key", extra[0], required | optional)
-        raise _broken(path, f"{where}{extra[0]!r} is no key of it", near.remedy)
+        raise _broken(path, f"{where}{extra[0]!r} is not a known key", near.remedy)
 
 
 def _get(path: Path, table: Mapping[str, object], key: str, kind: type[_Value]) -> _Value:
@@ -237,4 +284,4 @@ _WORDS: dict[type, str] = {str: "a string", int: "a whole number", bool: "true o
 
 
 def _broken(path: Path, why: str, remedy: str = "") -> errors.UserError:
-    return errors.UserError(f"{path} is broken: {why}.", remedy or "Mend or restore the file.")
+    return errors.UserError(f"{path} is broken: {why}.", remedy or "Correct or restore the file.")

@@ -27,9 +27,11 @@ from dlbench.monitor.resources import summarise
 from dlbench.monitor.sampler import Monitor, check_rate
 from dlbench.monitor.samples import read_samples
 from dlbench.planning.plan import Choices, Trial, draft
+from dlbench.running import origins
+from dlbench.running.bench_code import bench_digest, bench_folder
 from dlbench.running.certificates import Certificate, certify
 from dlbench.running.execute import Execution, ExecutionObserver, execute, log_tail
-from dlbench.running.jobs import bench_digest, bench_folder, identified, job_of
+from dlbench.running.jobs import identified, job_of
 from dlbench.running.workshop import Workshop
 
 
@@ -114,6 +116,7 @@ def start(
         "engine": workshop.engine.name,
         "hz": hz,
         "notes": list(plan.notes),
+        "origins": origins.record(plan),
         "machine": fingerprint(workshop.runtime).to_dict(),
     }
     campaign = Campaign.create(out, about, trials)
@@ -128,6 +131,8 @@ def resume(folder: Path, workshop: Workshop, observer: CampaignObserver) -> Fini
     with campaign.alone():
         for left in workshop.engine.sweep(about["id"]):
             observer.note(f"Cleared away {left}, left by the earlier run.")
+    if trials:
+        origins.check(about.get("origins", []), folder)
     stores = _data(trials, observer)
     for trial in trials:
         if identified(trial, stores[trial.workload]).id != trial.id:
@@ -315,7 +320,7 @@ def _run(
         trial=trial.id,
         campaign=campaign_id,
         environment=environment,
-        bench=bench_folder(),
+        bench=bench_folder(releases.find(trial.release).adapter_from),
         job=folder / "job.json",
         data=data.folder,
         out=folder / "out",

@@ -22,8 +22,9 @@ from dlbench.datasets import store
 from dlbench.engines.base import Limits, Request
 from dlbench.environments.releases import Release
 from dlbench.environments.wheels import exclusively
+from dlbench.running.bench_code import bench_folder
 from dlbench.running.execute import ExecutionObserver, execute, log_tail
-from dlbench.running.jobs import bench_digest, bench_folder
+from dlbench.running.jobs import software
 from dlbench.running.workshop import Workshop
 from dlbench.workloads import Workload
 
@@ -122,9 +123,7 @@ def certify(
         "data": data.to_job(),
         "save": False,
     }
-    key = formats.digest(
-        [job, release.lock_digest(device), bench_digest(), workshop.engine.name, VERSION]
-    )[:24]
+    key = formats.digest([job, software(release, device), workshop.engine.name, VERSION])[:24]
     kept = paths.cache() / "certificates" / f"{key}.json"
     if not again and (found := _read(kept)):
         return found
@@ -141,7 +140,7 @@ def certify(
             trial=key[:16],
             campaign=f"certificate-{key[:16]}",
             environment=environment,
-            bench=bench_folder(),
+            bench=bench_folder(release.adapter_from),
             job=folder / "job.json",
             data=data.folder,
             out=folder / "out",

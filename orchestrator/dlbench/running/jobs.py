@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
-from functools import cache
-from pathlib import Path
 from typing import Any
 
-from dlbench import formats, paths, workloads
+from dlbench import formats, workloads
 from dlbench.datasets.store import PreparedData
 from dlbench.environments import releases
+from dlbench.environments.releases import Release
 from dlbench.planning.plan import Trial
-
-
-@cache
-def bench_digest() -> str:
-    """The digest of the code that runs inside."""
-    root = paths.bundled("bench")
-    total = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        total.update(f"{path.relative_to(root)}\n".encode())
-        total.update(path.read_bytes())
-    return total.hexdigest()
+from dlbench.running.bench_code import bench_digest
 
 
 def identified(trial: Trial, data: PreparedData) -> Trial:
@@ -31,14 +19,22 @@ def identified(trial: Trial, data: PreparedData) -> Trial:
     job = job_of(trial, data)
     defining = {
         "job": {key: value for key, value in job.items() if key != "id"},
-        "lock": release.lock_digest(trial.device),
-        "bench": bench_digest(),
+        **software(release, trial.device),
         "engine": trial.engine,
         "repeat": trial.repeat,
         "limits": [trial.cpus, trial.memory_bytes, trial.seconds],
         "gpus": trial.gpus,
     }
     return replace(trial, id=formats.digest(defining)[:16])
+
+
+def software(release: Release, device: str) -> dict[str, Any]:
+    """What of a release decides what runs: its packages, its variables, the code around it."""
+    return {
+        "lock": release.lock_digest(device),
+        "variables": dict(release.variables),
+        "bench": bench_digest(release.adapter_from),
+    }
 
 
 def job_of(trial: Trial, data: PreparedData) -> dict[str, Any]:
@@ -62,8 +58,3 @@ def job_of(trial: Trial, data: PreparedData) -> dict[str, Any]:
         "data": data.to_job(),
         "save": trial.save,
     }
-
-
-def bench_folder() -> Path:
-    """The folder of package `bench`, as engines want it."""
-    return paths.bundled("bench")

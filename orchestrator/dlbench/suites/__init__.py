@@ -1,4 +1,7 @@
-"""Suites: named matrices of workloads x releases x devices x repeats, as TOML files."""
+"""Suites: named matrices of workloads x releases x devices x repeats, as TOML files.
+
+They ship with dlbench, or come from the search path (`dlbench.extensions`), or are one file.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from dlbench import extensions
 from dlbench.errors import UserError, unknown
+from dlbench.extensions import BUILT_IN
 
 _FOLDER = Path(__file__).parent
 
@@ -29,25 +34,43 @@ class Suite:
     steps: int | None = None
     data: str = "real"
     time_limit: str = "24h"
+    origin: str = BUILT_IN
+    """Where it comes from: dlbench, a folder of the search path, or a file of its own."""
+
+
+@dataclass(frozen=True)
+class SuiteFile:
+    """Where a suite is described; it is read when it is wanted."""
+
+    name: str
+    path: Path
+    origin: str
 
 
 def suites() -> dict[str, Suite]:
-    """The suites that ship with dlbench."""
-    return {path.stem: load(path) for path in sorted(_FOLDER.glob("*.toml"))}
+    """The suites that ship with dlbench, and those of the search path."""
+    return {name: load(file.path, file.origin) for name, file in _files().items()}
 
 
 def find(name: str) -> Suite:
     """A suite by its name, or from a user's own file."""
     if name.endswith(".toml") or "/" in name:
-        return load(Path(name))
-    path = _FOLDER / f"{name}.toml"
-    if not path.is_file():
-        known = [suite.stem for suite in _FOLDER.glob("*.toml")]
+        return load(Path(name), origin=Path(name).name)
+    known = _files()
+    if name not in known:
         raise unknown("suite", name, known, "dlbench list suites")
-    return load(path)
+    return load(known[name].path, known[name].origin)
 
 
-def load(path: Path) -> Suite:
+def _files() -> dict[str, SuiteFile]:
+    every = [SuiteFile(path.stem, path, BUILT_IN) for path in sorted(_FOLDER.glob("*.toml"))]
+    every += [
+        SuiteFile(path.stem, path, who.name) for who, path in extensions.files("suites", ".toml")
+    ]
+    return extensions.by_name("suite", ((file.path, file) for file in every))
+
+
+def load(path: Path, origin: str) -> Suite:
     """Read a suite file, strictly."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -58,9 +81,9 @@ def load(path: Path) -> Suite:
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(
-            f"The suite file {path} is not TOML: {error}.", "Mend that line."
+            f"The suite file {path} is not TOML: {error}.", "Correct that line."
         ) from error
-    known = {field.name: field for field in fields(Suite) if field.name != "name"}
+    known = {field.name: field for field in fields(Suite) if field.name not in ("name", "origin")}
     for key in content:
         if key not in known:
             raise UserError(
@@ -73,7 +96,7 @@ def load(path: Path) -> Suite:
     values: dict[str, Any] = {"about": ""}
     for key, value in content.items():
         values[key] = _checked(path, key, value)
-    return Suite(name=path.stem, **values)
+    return Suite(name=path.stem, origin=origin, **values)
 
 
 _LISTS = {"workloads", "releases", "devices", "settings"}
@@ -94,4 +117,4 @@ def _checked(path: Path, key: str, value: object) -> object:
         if isinstance(value, str):
             return value
         wanted = "a string"
-    raise UserError(f"In the suite file {path}, `{key}` must be {wanted}.", "Mend that line.")
+    raise UserError(f"In the suite file {path}, `{key}` must be {wanted}.", "Correct that line.")

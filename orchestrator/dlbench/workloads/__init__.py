@@ -1,14 +1,21 @@
-"""Workloads: dataset + model graph + training recipe. One file each; the file defines WORKLOAD."""
+"""Workloads: data set + model graph + training recipe. One file each; it defines WORKLOAD.
+
+People's own workloads come from the search path (`dlbench.extensions`), in Python or TOML.
+"""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
-from dlbench.errors import unknown
+from dlbench import extensions
+from dlbench.errors import UserError, unknown
+from dlbench.extensions import BUILT_IN, Extension
 from dlbench.planning.graph import count_parameters
 
 
@@ -26,6 +33,8 @@ class Workload:
     """The same model in a smaller size, for the certificate; None: the model itself is small."""
     only_proof: bool = False
     """A graph that is there to be certified, not to be trained for a result."""
+    origin: str = BUILT_IN
+    """Where it comes from; set when it is loaded."""
 
     @property
     def proof_graph(self) -> dict[str, Any]:
@@ -36,18 +45,61 @@ class Workload:
         return count_parameters(self.graph)
 
 
-@cache
 def workloads() -> dict[str, Workload]:
     """All workloads by name."""
-    found = (
-        importlib.import_module(f"{__name__}.{module.name}").WORKLOAD
-        for module in pkgutil.iter_modules(__path__)
-        if not module.name.startswith("_")
-    )
-    return {workload.name: workload for workload in sorted(found, key=lambda w: w.name)}
+    return _workloads(extensions.search_path())
 
 
 def find(name: str) -> Workload:
-    if name not in workloads():
-        raise unknown("workload", name, workloads(), "dlbench list workloads")
-    return workloads()[name]
+    known = workloads()
+    if name not in known:
+        raise unknown("workload", name, known, "dlbench list workloads")
+    return known[name]
+
+
+@cache
+def _workloads(_search_path: tuple[Extension, ...]) -> dict[str, Workload]:
+    return extensions.by_name("workload", [*_built_in(), *_brought()])
+
+
+def _built_in() -> Iterator[tuple[Path, Workload]]:
+    for module in pkgutil.iter_modules(__path__):
+        if not module.name.startswith("_"):
+            loaded = importlib.import_module(f"{__name__}.{module.name}")
+            yield Path(str(loaded.__file__)), loaded.WORKLOAD
+
+
+def _brought() -> Iterator[tuple[Path, Workload]]:
+    """The workloads of the search path."""
+    from dlbench.workloads import _toml
+
+    for extension, path in extensions.files("workloads", ".py", ".toml"):
+        if path.suffix == ".toml":
+            workload = _toml.load(path)
+        else:
+            workload = _checked(path, extensions.load_python(extension, path, "WORKLOAD", Workload))
+        _check_dataset(path, workload.dataset)
+        yield path, replace(workload, origin=extension.name)
+
+
+def _checked(path: Path, workload: Workload) -> Workload:
+    """A workload that somebody wrote in Python, its recipe checked as that of a TOML file is."""
+    from dlbench.workloads._recipe import read_recipe
+    from dlbench.workloads._table import Table
+
+    for graph in (workload.graph, workload.proof_graph):
+        if not isinstance(graph, dict) or not {"inputs", "nodes", "outputs"} <= graph.keys():
+            raise UserError(
+                f"{path} can't be used: its graph is not complete.",
+                "Build it with dlbench.planning.graph.Graph and end with to_json().",
+            )
+    table = Table(path, "", {"recipe": workload.recipe}).table("recipe")
+    return replace(workload, recipe=read_recipe(table, workload.graph["outputs"]))
+
+
+def _check_dataset(path: Path, name: str) -> None:
+    from dlbench.datasets import datasets
+
+    if name not in datasets():
+        wrong = unknown("data set", name, datasets(), "dlbench data list")
+        raise UserError(f"{path} can't be used: {wrong.problem}", wrong.remedy)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
+from dlbench import paths
 from dlbench.environments import cuda, releases
 from dlbench.errors import UserError
 
@@ -68,13 +70,14 @@ def test_a_device_without_a_lock_is_refused(tmp_path: Path) -> None:
     ("old", "new", "word"),
     [
         ('adapter = "mxnet"', "", "`adapter` is missing"),
-        ('adapter = "mxnet"', 'adapter = "mxnet"\nvariant = "x"', "'variant' is no key"),
+        ('adapter = "mxnet"', 'adapter = "mxnet"\nvariant = "x"', "'variant' is not a known key"),
         ('version = "1.3.0"', 'version = "1.3.1"', "not its folder's name"),
         ('python = ["3.6"]', "python = 3.6", "`python` must be a list of strings"),
         ('python = ["3.6"]', 'python = ["three"]', "versions such as"),
         ('["hybrid", "imperative"]', "[]", "`variants` must name at least one"),
         ('published = "2018-09"', 'published = "September"', "a month such as"),
         ('framework = "mxnet"', "framework = mxnet", "line 2"),
+        ('python = ["3.6"]', 'python = ["3.6"]\nindex = 3', "[index] must be a table"),
     ],
 )
 def test_a_broken_release_toml_is_named(tmp_path: Path, old: str, new: str, word: str) -> None:
@@ -113,3 +116,50 @@ def test_only_a_release_that_asks_for_it_shares_a_folder(
     assert folder is not None and folder.is_dir()
     assert folder == compiling.cache_folder("cpu", "process")
     assert folder != compiling.cache_folder("cpu", "docker")
+
+
+def test_every_file_is_read_once_however_often_a_release_is_looked_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"mxnet@1.{minor}.0" for minor in range(20)]
+    for name in names:
+        add(tmp_path / "images", name)
+    monkeypatch.setattr(paths, "bundled", lambda name: tmp_path / name)
+    read: list[Path] = []
+    load = releases.load
+    monkeypatch.setattr(releases, "load", lambda path: read.append(path) or load(path))
+    for _ in range(1000):
+        for name in names:
+            assert releases.find(name).name == name
+    assert releases.find("mxnet").version == "1.19.0"
+    assert len(releases.load_releases()) == len(names)
+    assert len(read) == len(set(read)) == len(names)
+
+
+def test_looking_up_costs_much_less_than_reading(tmp_path: Path) -> None:
+    for minor in range(27):
+        add(tmp_path, f"mxnet@1.{minor}.0")
+    releases.find("mxnet@1.3.0", tmp_path)
+    begun = time.perf_counter()
+    for path in tmp_path.glob("*/*/release.toml"):
+        releases.load(path)
+    reading = time.perf_counter() - begun
+    begun = time.perf_counter()
+    for _ in range(100):
+        releases.find("mxnet@1.3.0", tmp_path)
+    assert (time.perf_counter() - begun) / 100 < reading / 20
+
+
+def test_other_folders_are_read_for_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder, version in (("one", "1.3.0"), ("two", "1.9.1")):
+        add(tmp_path / folder, f"mxnet@{version}")
+        monkeypatch.setattr(paths, "bundled", lambda _, folder=folder: tmp_path / folder)
+        assert releases.find("mxnet").version == version
+
+
+def test_a_name_that_no_image_can_have_is_refused(tmp_path: Path) -> None:
+    path = add(tmp_path, "my frame:work@1.0")
+    with pytest.raises(UserError, match=r"may hold a-z, 0-9"):
+        releases.load(path)

@@ -124,5 +124,5 @@ def test_the_id_tells_apart_all_that_matters(tmp_path: Path, monkeypatch) -> Non
     ]
     everything = [plain, *others]
     assert len({tuple(each) for each in everything}) == len(everything)
-    monkeypatch.setattr("dlbench.running.jobs.bench_digest", lambda: "another")
+    monkeypatch.setattr("dlbench.running.jobs.bench_digest", lambda _: "another")
     assert ids(base) != plain

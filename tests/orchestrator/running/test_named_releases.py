@@ -24,6 +24,7 @@ from dlbench.environments import releases
 from dlbench.planning import plan
 from dlbench.planning.graph import Graph
 from dlbench.running import jobs
+from dlbench.running.bench_code import bench_folder
 from dlbench.running.certificates import Certificate, certify
 from dlbench.running.execute import execute, log_tail
 from dlbench.running.workshop import open_workshop
@@ -97,7 +98,7 @@ def _train(release: releases.Release, environment: str, folder: Path) -> tuple[l
     (folder / "job.json").write_text(json.dumps(job))
     asked = Request(
         trial=folder.name.replace("@", "-"), campaign="named-releases", environment=environment,
-        bench=jobs.bench_folder(), job=folder / "job.json", data=data.folder,
+        bench=bench_folder(), job=folder / "job.json", data=data.folder,
         out=folder / "out", log=folder / "log.txt", limits=Limits(seconds=900.0),
         variables=release.variables, cache=release.cache_folder("cpu", "process"),
     )  # fmt: skip

@@ -1,0 +1,54 @@
+"""Checks what the functions of people's own data sets return, so that an error names their file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, ParamSpec
+
+from dlbench import extensions
+from dlbench.errors import UserError
+
+if TYPE_CHECKING:
+    from dlbench.datasets import Arrays
+
+_Arguments = ParamSpec("_Arguments")
+
+
+def with_checks(path: Path, make: Callable[_Arguments, Arrays]) -> Callable[_Arguments, Arrays]:
+    """The same function; what goes wrong in it is an error that names the file."""
+
+    def made(*arguments: _Arguments.args, **options: _Arguments.kwargs) -> Arrays:
+        try:
+            arrays = make(*arguments, **options)
+        except UserError:  # it has said itself what is wrong
+            raise
+        except Exception as error:
+            raise extensions.broken(path, error) from error
+        if problem := _problem(arrays):
+            raise UserError(
+                f"{path} can't be used: {problem}.",
+                'Return {"train": {"name": array, …}, "test": {"name": array, …}}.',
+            )
+        return arrays
+
+    return made
+
+
+def _problem(arrays: object) -> str:
+    import numpy as np
+
+    if not isinstance(arrays, dict) or arrays.keys() != {"train", "test"}:
+        return "its arrays are not in two splits, train and test"
+    for split, named in arrays.items():
+        if not isinstance(named, dict) or not named:
+            return f"the split {split!r} holds no arrays by name"
+        if not all(isinstance(value, np.ndarray) and value.ndim for value in named.values()):
+            return f"the split {split!r} holds something that is not a NumPy array with rows"
+        if len({len(value) for value in named.values()}) != 1:
+            return f"the arrays of the split {split!r} do not have equally many rows"
+        if any(value.dtype.hasobject for value in named.values()):
+            return f"the split {split!r} holds Python objects in place of numbers"
+    if arrays["train"].keys() != arrays["test"].keys():
+        return "train and test do not have the same arrays"
+    return ""
