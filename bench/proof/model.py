@@ -139,8 +139,9 @@ def kinks(sides):
             target, output = batch[spec["target"]], values[0][spec["output"]]
             batch[spec["target"]] = np.where(output == 0, 0, target).astype(target.dtype)
     (loss, wanted, _), other = exact.backward(batch), single.backward(batch)
+    usual = sides.wanted_gradients()[1][1]  # where nothing is zero
     spreads = {
-        (node, name): largest(value - other[1][node][name])
+        (node, name): max(largest(value - other[1][node][name]), usual[node, name])
         for node, parameters in wanted.items()
         for name, value in parameters.items()
     }

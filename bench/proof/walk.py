@@ -85,10 +85,8 @@ class Walk:
         loss, gradients, state = exact
         number = len(self.batches)
         copies = None
-        if number:
-            copies = [self._copies.leaning[number % 2]]
-        if not clear:
-            copies = self._copies.leaning
+        if number and clear:
+            copies = [self._copies.leaning[number % 2], self._copies.single]
         if clear and number > _EVERY and number % _EVERY:
             measured = {}, {}
             spread = 0.0

@@ -14,7 +14,7 @@ bench/FORMATS.md has the formulas.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dlbench.planning.graph import GraphError, count_parameters
@@ -106,6 +106,8 @@ def adadelta(
         "weight_decay": weight_decay,
     }
 
+
+OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {"sgd": sgd, "adam": adam, "adadelta": adadelta}
 
 _RANGES: dict[str, tuple[float, float]] = {
     "lr": (0.0, math.inf),

@@ -16,6 +16,7 @@ from typing import Any
 from dlbench import extensions
 from dlbench.errors import UserError, unknown
 from dlbench.extensions import BUILT_IN, Extension
+from dlbench.planning import recipes
 from dlbench.planning.graph import count_parameters
 
 
@@ -35,6 +36,10 @@ class Workload:
     """A graph that is there to be certified, not to be trained for a result."""
     origin: str = BUILT_IN
     """Where it comes from; set when it is loaded."""
+
+    def __post_init__(self) -> None:
+        for graph in (self.graph, self.proof_graph):
+            recipes.check(graph, self.recipe)
 
     @property
     def proof_graph(self) -> dict[str, Any]:

@@ -6,31 +6,14 @@ those whose 0 means that they are not used.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Collection
 from typing import Any
 
 from dlbench.errors import unknown
+from dlbench.planning import recipes
 from dlbench.workloads._table import Table
 
-_NEEDED = None
-_OPTIMIZERS: dict[str, dict[str, Any]] = {
-    "sgd": {"lr": _NEEDED, "momentum": 0.0, "nesterov": False, "weight_decay": 0.0},
-    "adam": {
-        "lr": _NEEDED,
-        "beta1": _NEEDED,
-        "beta2": _NEEDED,
-        "epsilon": _NEEDED,
-        "weight_decay": 0.0,
-    },
-    "adadelta": {"lr": _NEEDED, "rho": _NEEDED, "epsilon": _NEEDED, "weight_decay": 0.0},
-}
-_LOSSES = (
-    "softmax-cross-entropy",
-    "sigmoid-cross-entropy",
-    "mean-squared-error",
-    "mean-absolute-error",
-)
-_METRICS = ("accuracy", "binary-accuracy", "mean-absolute-error", "mean-squared-error")
 _KEYS = {"batch", "epochs", "shuffle", "warmup", "optimizer", "losses", "metrics"}
 
 
@@ -44,22 +27,30 @@ def read_recipe(table: Table, outputs: Collection[str]) -> dict[str, Any]:
         "warmup": table.count("warmup", 10, least=0),
         "optimizer": _optimizer(table.table("optimizer")),
         "losses": [
-            {**_head(loss, _LOSSES, outputs, {"weight"}), "weight": loss.get("weight", float, 1.0)}
+            {
+                **_head(loss, recipes.LOSSES, outputs, {"weight"}),
+                "weight": loss.get("weight", float, 1.0),
+            }
             for loss in table.tables("losses")
         ],
-        "metrics": [_head(metric, _METRICS, outputs) for metric in table.tables("metrics")],
+        "metrics": [_head(metric, recipes.METRICS, outputs) for metric in table.tables("metrics")],
     }
 
 
 def _optimizer(table: Table) -> dict[str, Any]:
-    name = _one_of(table, "name", _OPTIMIZERS)
-    settings = _OPTIMIZERS[name]
+    """Every coefficient that has no 0 for "not used" must be written down."""
+    build = recipes.OPTIMIZERS[_one_of(table, "name", recipes.OPTIMIZERS)]
+    settings = inspect.signature(build).parameters
     table.refuse_others({"name", *settings})
     values = {
-        key: table.get(key, bool if isinstance(default, bool) else float, default)
-        for key, default in settings.items()
+        key: table.get(
+            key,
+            bool if isinstance(setting.default, bool) else float,
+            setting.default if setting.default in (0.0, False) else None,
+        )
+        for key, setting in settings.items()
     }
-    return {"name": name, **values}
+    return build(**values)
 
 
 def _head(
