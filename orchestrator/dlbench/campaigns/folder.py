@@ -11,16 +11,14 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from dlbench.campaigns.about import CampaignAbout
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.campaigns.trial_result import TrialResult
 from dlbench.errors import UserError
 from dlbench.planning.plan import Trial
-
-VERSION = 1
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -40,7 +38,7 @@ class Campaign:
         self.folder = folder
 
     @classmethod
-    def create(cls, folder: Path, about: dict[str, Any], trials: Iterable[Trial]) -> Campaign:
+    def create(cls, folder: Path, about: CampaignAbout, trials: Iterable[Trial]) -> Campaign:
         """A new campaign; the folder must not hold one yet."""
         campaign = cls(folder)
         if campaign.exists():
@@ -50,14 +48,14 @@ class Campaign:
             )
         try:
             (folder / "trials").mkdir(parents=True, exist_ok=True)
-            plan = "".join(json.dumps(asdict(trial)) + "\n" for trial in trials)
+            plan = "".join(json.dumps(trial.to_json()) + "\n" for trial in trials)
             write_whole(folder / "plan.jsonl", plan)
             # last: with it the folder becomes a campaign
-            write_whole(folder / "campaign.json", json.dumps({"v": VERSION, **about}, indent=1))
+            write_whole(folder / "campaign.json", json.dumps(about.to_json(), indent=1))
         except OSError as error:
             raise UserError(
                 f"{folder} can't be written ({error.strerror}).",
-                "Choose another place with --out.",
+                "Choose another folder with --out.",
             ) from error
         return campaign
 
@@ -73,22 +71,20 @@ class Campaign:
     def exists(self) -> bool:
         return (self.folder / "campaign.json").is_file()
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> CampaignAbout:
         """campaign.json, checked."""
-        content = self._json(self.folder / "campaign.json")
-        if content.get("v") != VERSION:
-            raise UserError(
-                f"{self.folder} was written by another version of dlbench.",
-                "Open it with the version that campaign.json names.",
-            )
-        return content
+        path = self.folder / "campaign.json"
+        try:
+            return CampaignAbout.from_json(self._json(path), path)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise self._damaged(path, error) from error
 
     def trials(self) -> list[Trial]:
         """The plan, in order of execution."""
         try:
             lines = (self.folder / "plan.jsonl").read_text(encoding="utf-8").splitlines()
             return [Trial.from_json(json.loads(line)) for line in lines]
-        except (OSError, ValueError, TypeError, KeyError) as error:
+        except (OSError, AttributeError, ValueError, TypeError, KeyError) as error:
             raise self._damaged(self.folder / "plan.jsonl", error) from error
 
     def trial_folder(self, trial: str) -> Path:
@@ -100,14 +96,14 @@ class Campaign:
         if not path.is_file():
             return None
         try:
-            return TrialResult.from_json(self._json(path))
-        except (KeyError, TypeError, ValueError) as error:
+            return TrialResult.from_json(self._json(path), path)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise self._damaged(path, error) from error
 
     def results(self) -> list[TrialResult]:
         """All ended trials, in the plan's order."""
-        found = (self.result(trial.id) for trial in self.trials())
-        return [result for result in found if result is not None]
+        results = (self.result(trial.id) for trial in self.trials())
+        return [result for result in results if result is not None]
 
     def write_result(self, result: TrialResult) -> None:
         folder = self.trial_folder(result.id)

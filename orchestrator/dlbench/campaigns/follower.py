@@ -1,7 +1,8 @@
 """Follows a campaign that another process runs, from the files it writes: nothing else is needed.
 
 The plan names the trials; a trial whose folder has no `trial.json` yet is running; its events and
-samples are read as they grow. Nothing is locked or written, so that a watcher can't disturb.
+samples are read as they grow. Nothing is locked or written, so that following disturbs nothing.
+`dlbench watch` (cli/watch.py) shows what is read here.
 """
 
 from __future__ import annotations
@@ -104,17 +105,17 @@ class _Tail:
     """The whole lines that a file has grown by."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._place = path, 0
+        self._path, self._position = path, 0
 
     def new(self) -> list[bytes]:
         try:
             with self._path.open("rb") as file:
-                file.seek(self._place)
+                file.seek(self._position)
                 piece = file.read()
         except OSError:
             return []
         end = piece.rfind(b"\n") + 1
-        self._place += end
+        self._position += end
         return piece[:end].split(b"\n")[:-1]
 
 

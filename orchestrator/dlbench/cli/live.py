@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dlbench.cli.console import seconds
 from dlbench.cli.panel import Estimate, Now
-from dlbench.running.campaign_run import CampaignObserver
+from dlbench.running.campaign_observer import CampaignObserver
 
 if TYPE_CHECKING:
     from rich.live import Live

@@ -1,4 +1,4 @@
-"""What the monitor measures, and how that stands in `samples.jsonl`.
+"""What the monitor measures, and how `samples.jsonl` holds it.
 
 The file is described in bench/FORMATS.md. It is appended to line by line while a trial runs, so a
 reader must cope with a file that ends in the middle of a line.
@@ -11,6 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
+
+from dlbench.formats import check_version
+from dlbench.monitor.rate import DEFAULT_HZ
 
 VERSION = 1
 
@@ -146,8 +149,9 @@ def read_samples(path: Path) -> Samples | None:
         try:
             content = json.loads(line)
             if header is None:
-                if content["v"] != VERSION:
-                    return None
+                if "v" not in content:
+                    raise ValueError("not a header")
+                check_version(content, VERSION, path)
                 header = content
             elif content.get("totals"):
                 totals = _totals(content)
@@ -159,7 +163,7 @@ def read_samples(path: Path) -> Samples | None:
         return None
     return Samples(
         source=str(header.get("source", "")),
-        hz=float(header.get("hz", 1.0)),
+        hz=float(header.get("hz", DEFAULT_HZ)),
         cpus=float(header.get("cpus", 1.0)),
         gpus=tuple(header.get("gpus", ())),
         samples=tuple(samples),

@@ -1,16 +1,23 @@
-"""The job of a trial, and its identity: the digest of everything that defines the trial."""
+"""A trial's job (what its process reads), its identity, and the request that starts it.
+
+All three are made here alone, for trials and for certificates.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from dlbench import formats, paths, workloads
+from dlbench.campaigns.folder import write_whole
 from dlbench.datasets.store import PreparedData
+from dlbench.engines.base import Request
 from dlbench.environments import releases
+from dlbench.formats import Action, Job
 from dlbench.planning.plan import Trial
 
 
@@ -25,29 +32,13 @@ def bench_digest() -> str:
     return total.hexdigest()
 
 
-def identified(trial: Trial, data: PreparedData) -> Trial:
-    """The trial with its id."""
-    release = releases.find(trial.release)
-    job = job_of(trial, data)
-    defining = {
-        "job": {key: value for key, value in job.items() if key != "id"},
-        "lock": release.lock_digest(trial.device),
-        "bench": bench_digest(),
-        "engine": trial.engine,
-        "repeat": trial.repeat,
-        "limits": [trial.cpus, trial.memory_bytes, trial.seconds],
-        "gpus": trial.gpus,
-    }
-    return replace(trial, id=formats.digest(defining)[:16])
-
-
-def job_of(trial: Trial, data: PreparedData) -> dict[str, Any]:
-    """What the trial's process reads."""
+def job_of(trial: Trial, data: PreparedData, action: Action = "train") -> Job:
+    """What the trial's process reads; to be verified, the model in its smaller size."""
     release, workload = releases.find(trial.release), workloads.find(trial.workload)
     return {
         "v": formats.VERSION,
         "id": trial.id,
-        "action": "train",
+        "action": action,
         "framework": release.framework,
         "version": release.version,
         "adapter": release.adapter,
@@ -56,7 +47,7 @@ def job_of(trial: Trial, data: PreparedData) -> dict[str, Any]:
         "setting": trial.setting,
         "seed": trial.seed,
         "threads": trial.threads,
-        "graph": workload.graph,
+        "graph": workload.graph if action == "train" else workload.proof_graph,
         "recipe": workload.recipe,
         "budget": {"epochs": trial.epochs, "steps": trial.steps},
         "data": data.to_job(),
@@ -64,6 +55,67 @@ def job_of(trial: Trial, data: PreparedData) -> dict[str, Any]:
     }
 
 
-def bench_folder() -> Path:
-    """The folder of package `bench`, as engines want it."""
-    return paths.bundled("bench")
+def identified(trials: Sequence[Trial], data: Mapping[str, PreparedData]) -> list[Trial]:
+    """The trials with their ids; `data` by workload.
+
+    An id is the digest of all that defines what is run: the job (framework, version, adapter,
+    variant, device, setting, seed, threads, graph, recipe, budget, data, save), the lock of the
+    release, the code of bench, the engine, the number of the repeat, the limits and the GPUs. It
+    says nothing of where or when. Graph, recipe and data come in as digests of their own, which
+    are worked out once a workload: thousands of trials share them.
+    """
+    heavy: dict[str, dict[str, str]] = {}
+    locks: dict[tuple[str, str], str] = {}
+    named = []
+    for trial in trials:
+        job = job_of(trial, data[trial.workload])
+        if trial.workload not in heavy:
+            heavy[trial.workload] = {
+                "graph": formats.digest(job["graph"]),
+                "recipe": formats.digest(job["recipe"]),
+                "data": formats.digest(job["data"]),
+            }
+        built = trial.release, trial.device
+        if built not in locks:
+            locks[built] = releases.find(trial.release).lock_digest(trial.device)
+        defining = {
+            "job": {**job, **heavy[trial.workload], "id": None},
+            "lock": locks[built],
+            "bench": bench_digest(),
+            "engine": trial.engine,
+            "repeat": trial.repeat,
+            "limits": [trial.cpus, trial.memory_bytes, trial.seconds],
+            "gpus": trial.gpus,
+        }
+        named.append(replace(trial, id=formats.digest(defining)[:16]))
+    return named
+
+
+def request_of(
+    trial: Trial,
+    job: Job,
+    data: PreparedData,
+    *,
+    folder: Path,
+    environment: str,
+    campaign: str,
+    variables: Mapping[str, str] | None = None,
+) -> Request:
+    """The request to run the job in `folder`, where job.json and out/ are made for it."""
+    release = releases.find(trial.release)
+    (folder / "out").mkdir(parents=True)
+    write_whole(folder / "job.json", json.dumps(job, indent=1))
+    return Request(
+        trial=trial.id,
+        campaign=campaign,
+        environment=environment,
+        bench=paths.bundled("bench"),
+        job=folder / "job.json",
+        data=data.folder,
+        out=folder / "out",
+        log=folder / "log.txt",
+        limits=trial.limits,
+        gpus=trial.gpus,
+        variables={**(variables or {}), **release.variables},
+        cache=release.cache_folder(trial.device, trial.engine),
+    )

@@ -16,12 +16,14 @@ import pytest
 
 from bench.verify import without_dropout
 from bench.weights import digest, initial_weights
+from dlbench import paths
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.datasets import find as find_dataset
 from dlbench.datasets import store
 from dlbench.engines.base import Limits, Request
 from dlbench.environments import releases
 from dlbench.planning import plan
+from dlbench.planning.choices import Choices
 from dlbench.planning.graph import Graph
 from dlbench.running import jobs
 from dlbench.running.certificates import Certificate, certify
@@ -88,7 +90,7 @@ def _see(name: str, folder: Path) -> Seen:
 
 def _train(release: releases.Release, environment: str, folder: Path) -> tuple[list[float], float]:
     """(the first losses, the last accuracy) on the real digits; dropout would differ by chance."""
-    choices = plan.Choices(frameworks=(release.name,), workloads=("digits-cnn",), repeats=1)
+    choices = Choices(frameworks=(release.name,), workloads=("digits-cnn",), repeats=1)
     (trial,) = plan.draft(choices, "process").trials
     data = store.prepare(find_dataset("digits"), "real")
     job = jobs.job_of(trial, data)
@@ -97,12 +99,12 @@ def _train(release: releases.Release, environment: str, folder: Path) -> tuple[l
     (folder / "job.json").write_text(json.dumps(job))
     asked = Request(
         trial=folder.name.replace("@", "-"), campaign="named-releases", environment=environment,
-        bench=jobs.bench_folder(), job=folder / "job.json", data=data.folder,
+        bench=paths.bundled("bench"), job=folder / "job.json", data=data.folder,
         out=folder / "out", log=folder / "log.txt", limits=Limits(seconds=900.0),
         variables=release.variables, cache=release.cache_folder("cpu", "process"),
     )  # fmt: skip
     engine = open_workshop("process").engine
-    ended = execute(engine, asked, folder / "samples.jsonl", folder / "events.jsonl")
+    ended = execute(engine, asked, folder)
     assert ended.outcome is Outcome.OK, [ended.reason, *log_tail(asked.log)]
     epochs = [event.fields for event in ended.events if event.kind == "epoch"]
     return epochs[0]["first_losses"], epochs[-1]["metrics"]["accuracy"]

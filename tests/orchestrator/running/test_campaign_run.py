@@ -1,4 +1,4 @@
-"""Each way a trial can end, provoked for real, in both engines."""
+"""Whole campaigns, and each way a trial can end, provoked for real, in both engines."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from dlbench.campaigns.folder import Campaign
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.campaigns.trial_result import TrialResult
 from dlbench.engines.base import Limits
-from dlbench.planning.plan import Choices, Trial
-from dlbench.running.campaign_run import CampaignObserver, start
+from dlbench.planning.choices import Choices
+from dlbench.planning.plan import Trial
+from dlbench.running.campaign_observer import CampaignObserver
+from dlbench.running.campaign_run import start
 from dlbench.running.workshop import Workshop, open_workshop
 
 
@@ -23,8 +25,8 @@ def workshop(request: pytest.FixtureRequest, bundle: Path) -> Workshop:
 
 
 def run(workshop: Workshop, out: Path, *names: str, **choices: object) -> list[TrialResult]:
-    asked = {"repeats": 1, "epochs": 1, "frameworks": names, **choices}
-    return list(start(Choices(**asked), workshop, out, CampaignObserver()).results)
+    chosen = {"repeats": 1, "epochs": 1, "frameworks": names, **choices}
+    return list(start(Choices(**chosen), workshop, out, CampaignObserver()).results)
 
 
 def one(workshop: Workshop, out: Path, name: str, **choices: object) -> TrialResult:
@@ -45,8 +47,9 @@ def test_ok_has_everything(workshop: Workshop, tmp_path: Path) -> None:
     parts = [result.phases[name] for name in ("first-step", "warm-up", "train")]
     assert result.metrics["train_s"] == pytest.approx(sum(parts), abs=1e-4)
     assert sum(result.phases.values()) < result.wall_s
-    assert result.resources["memory_peak_bytes"] > 5e6
-    assert result.resources["cpu_seconds"] > 0.1
+    assert result.resources.memory_peak_bytes > 5e6
+    assert result.resources.cpu_seconds > 0.1
+    assert Campaign(tmp_path / "c").results() == [result]
     assert [point["epoch"] for point in result.curve] == [1, 2]
     assert result.stack["packages"]["numpy"] == result.stack["version"]
     files = {path.name for path in (tmp_path / "c/trials" / result.id).iterdir()}
