@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dlbench import __version__, workloads
@@ -103,7 +103,7 @@ def start(
         bench=bench_digest(),
         suite=plan.suite.name,
         command=tuple(command),
-        choices=choices,
+        choices=replace(choices, suite=Path(choices.suite).name),  # no home folder is recorded
         engine=workshop.engine.name,
         hz=choices.hz,
         notes=plan.notes,
