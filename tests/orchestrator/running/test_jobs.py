@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from dlbench import workloads
+from dlbench import formats, workloads
 from dlbench.datasets import find as find_dataset
 from dlbench.datasets import store
 from dlbench.datasets.store import PreparedData
+from dlbench.formats import digest
 from dlbench.planning.choices import Choices
 from dlbench.planning.plan import Trial, draft
 from dlbench.running.jobs import identified, job_of, request_of
@@ -111,3 +112,19 @@ def test_the_request_finds_its_files_in_place(data: PreparedData, tmp_path: Path
     assert (request.limits.cpus, request.limits.memory_bytes) == (1, 1 << 30)
     assert request.variables["OMP_WAIT_POLICY"] == "PASSIVE"
     assert (request.bench / "__main__.py").is_file()
+
+
+def test_a_model_is_digested_once_for_all_its_trials(
+    data: PreparedData, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digested: list[object] = []
+
+    def counting(content: object) -> str:
+        digested.append(content)
+        return digest(content)
+
+    monkeypatch.setattr(formats, "digest", counting)
+    identified(draft(replace(NUMPY, repeats=20), "process").trials, {"digits-cnn": data})
+    graph = workloads.find("digits-cnn").graph
+    assert [content for content in digested if content is graph] == [graph]
+    assert all(len(formats.canonical(content)) < 2000 for content in digested[3:])
