@@ -19,7 +19,7 @@ from dlbench.monitor.samples import Sample, parse_sample
 from dlbench.planning.plan import Trial
 
 _SILENT_S = 30.0
-"""A campaign that nobody holds and that wrote nothing for so long has been stopped."""
+"""A campaign whose lock is free and that wrote nothing for so long has been stopped."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ News = TrialStarted | TrialEnded | Event | Sample
 
 
 class CampaignFollower:
-    """Reads what is new whenever it is asked; never waits."""
+    """Each call of `news` reads what is new; it never waits."""
 
     def __init__(self, campaign: Campaign) -> None:
         self.campaign = campaign
@@ -96,7 +96,7 @@ class CampaignFollower:
                 yield sample
 
     def stopped(self) -> bool:
-        """Whether nobody works on it any more, although trials are left."""
+        """Whether no process works on it any more, although trials are left."""
         silent = time.monotonic() - self._last_news
         return silent > _SILENT_S and not held(self.campaign.folder / ".lock")
 

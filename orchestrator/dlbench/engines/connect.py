@@ -1,4 +1,4 @@
-"""Finds the container daemon the ways the docker command finds it, and a Podman socket besides.
+"""Finds the container daemon the ways the docker command finds it, and a Podman socket too.
 
 What the user chose (`DOCKER_HOST`, a context) is the only place tried; without a choice the known
 sockets are tried in turn. A daemon that does not answer is an error that says what was tried.
@@ -74,7 +74,7 @@ def _current_context(config: Path) -> str | None:
     except (OSError, ValueError) as error:
         raise UserError(
             f"The docker settings {config / 'config.json'} can't be read ({error}).",
-            "Mend or remove that file, or set DOCKER_HOST.",
+            "Correct or remove that file, or set DOCKER_HOST.",
         ) from error
     name = settings.get("currentContext") if isinstance(settings, dict) else None
     return name if isinstance(name, str) else None

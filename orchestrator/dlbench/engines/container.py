@@ -102,7 +102,7 @@ def _user(daemon: Daemon) -> tuple[tuple[int, int], str | None]:
     """Who the trial is: never a user who has rights on this machine that we lack."""
     uid, gid = os.getuid(), os.getgid()
     if daemon.rootless:
-        # Inside a rootless daemon number 0 is this very user, and every other number a stranger
+        # Inside a rootless daemon number 0 is this very user, and every other number somebody else
         # who can't write to the output folder.
         return ((uid, gid), "keep-id") if daemon.podman else ((0, 0), None)
     return ((NOBODY, NOBODY) if uid == 0 else (uid, gid)), None

@@ -2,7 +2,7 @@
 
 It must never harm what it watches. It takes the readings on a fixed schedule (a late one is left
 out, not made up for), it ends by itself when the trial's main process has ended, and neither a full
-disk nor a vanished counter is an error: what is missing is said in the totals.
+disk nor a vanished counter is an error: the totals say what is missing.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class GpuSample:
     """The device's index."""
     util_percent: float | None = None
     memory_bytes: int | None = None
-    """Used on the whole device, by whomever."""
+    """Used on the whole device, by any program."""
     process_memory_bytes: int | None = None
     """Used by the trial's own processes."""
     power_w: float | None = None
@@ -61,7 +61,7 @@ class Sample:
     system_cpu_percent: float | None = None
     """The whole machine's, since it was last given; read once a second at most."""
     anon_bytes: int | None = None
-    """The part of the memory that is no file cache; read once a second at most."""
+    """The part of the memory that is not file cache; read once a second at most."""
     gpus: tuple[GpuSample, ...] = ()
 
 

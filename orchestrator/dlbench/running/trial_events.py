@@ -21,7 +21,7 @@ _OTHER_CLOCK_S = 60.0
 
 
 class TrialEvents:
-    """Reads new events whenever it is asked; never waits."""
+    """Each call of `new` reads the new events; it never waits."""
 
     def __init__(self, source: Path, target: Path, zero: float) -> None:
         self._source, self._zero = source, zero

@@ -2,7 +2,7 @@
 
 A trial's id says what was run, not where: two machines that ran the same suite have the same ids.
 Both are kept, the second under an id with its machine's digest. The same trial of the same machine
-must have the same measurements, to the last digit, or nobody could say which of the two is meant.
+must have the same measurements, to the last digit: otherwise it is unclear which one is meant.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def merge(campaigns: Sequence[Path], out: Path) -> Merged:
     if len(campaigns) < 2:
         raise UserError("There is nothing to merge.", "Name two campaigns at least.")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UserError(f"{out} is not empty.", "Choose another place with -o.")
+        raise UserError(f"{out} is not empty.", "Choose another folder with -o.")
     sources = [open_campaign(campaign_folder(path)) for path in campaigns]
     making = out.with_name(f".{out.name}.new")
     shutil.rmtree(making, ignore_errors=True)
@@ -79,7 +79,7 @@ def merge(campaigns: Sequence[Path], out: Path) -> Merged:
         making.replace(out)
     except OSError as error:
         raise UserError(
-            f"{out} can't be written ({error.strerror or error}).", "Choose another place with -o."
+            f"{out} can't be written ({error.strerror or error}).", "Choose another folder with -o."
         ) from error
     finally:
         shutil.rmtree(making, ignore_errors=True)

@@ -16,7 +16,7 @@ import pytest
 from dlbench.campaigns import follower
 from dlbench.campaigns.folder import Campaign
 from dlbench.campaigns.follower import CampaignFollower, TrialEnded, TrialStarted
-from dlbench.cli.panel import Now, sparkline
+from dlbench.cli.panel import CampaignPanel, sparkline
 from dlbench.formats import Event
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -124,7 +124,7 @@ def test_the_panel_shows_curve_use_and_progress(campaign: Path) -> None:
     from rich.console import Console
 
     (source,) = _held_back(campaign, 1)
-    watcher, now = CampaignFollower(Campaign(campaign)), Now()
+    watcher, now = CampaignFollower(Campaign(campaign)), CampaignPanel()
     now.planned(watcher.trials, 0)
     shutil.copytree(source, campaign / "trials" / source.name)
     (campaign / "trials" / source.name / "trial.json").unlink()
