@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
@@ -74,6 +74,11 @@ def check_version(
             f"{file} has format version {version}; this dlbench reads version {known}.",
             "Open it with the dlbench that wrote it, or with a newer one.",
         )
+
+
+def known_fields(kind: type[Any], content: Mapping[str, Any]) -> dict[str, Any]:
+    """What `content` says of the fields of a data class; keys of other versions are left out."""
+    return {each.name: content[each.name] for each in fields(kind) if each.name in content}
 
 
 class BadEvent(ValueError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,11 +42,7 @@ class Campaign:
     def create(cls, folder: Path, about: CampaignAbout, trials: Iterable[Trial]) -> Campaign:
         """A new campaign; the folder must not hold one yet."""
         campaign = cls(folder)
-        if campaign.exists():
-            raise UserError(
-                f"{folder} already holds a campaign.",
-                f"Finish it with --resume {folder}, or choose another --out.",
-            )
+        campaign.check_new()
         try:
             (folder / "trials").mkdir(parents=True, exist_ok=True)
             plan = "".join(json.dumps(trial.to_json()) + "\n" for trial in trials)
@@ -53,11 +50,29 @@ class Campaign:
             # last: with it the folder becomes a campaign
             write_whole(folder / "campaign.json", json.dumps(about.to_json(), indent=1))
         except OSError as error:
-            raise UserError(
-                f"{folder} can't be written ({error.strerror}).",
-                "Choose another folder with --out.",
-            ) from error
+            raise campaign._unwritable(error) from error
         return campaign
+
+    def check_new(self) -> None:
+        """Find out that results can't be written before an hour has gone into preparing them."""
+        if self.exists():
+            raise UserError(
+                f"{self.folder} already holds a campaign.",
+                f"Finish it with --resume {self.folder}, or choose another --out.",
+            )
+        parents = (self.folder, *self.folder.absolute().parents)
+        probe = next(path for path in parents if path.exists()) / f".dlbench-{secrets.token_hex(4)}"
+        try:
+            probe.mkdir()
+            probe.rmdir()
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: OSError) -> UserError:
+        return UserError(
+            f"{self.folder} can't be written ({error.strerror}).",
+            "Choose another folder with --out.",
+        )
 
     @classmethod
     def open(cls, folder: Path) -> Campaign:

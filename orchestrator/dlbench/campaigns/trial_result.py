@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from dlbench.campaigns.outcomes import Outcome
-from dlbench.formats import Event, check_version
+from dlbench.formats import Event, check_version, known_fields
 from dlbench.monitor.resources import TRAINING, PhaseUse, Resources, Stretch
 
 VERSION = 1
@@ -86,9 +86,9 @@ class TrialResult:
     def from_json(cls, content: Mapping[str, Any], file: Path | str = "trial.json") -> TrialResult:
         """From the content of `file`; keys that this version does not know are left out."""
         check_version(content, VERSION, file)
-        own = _known(cls, content)
+        own = known_fields(cls, content)
         own["outcome"] = Outcome(content["outcome"])
-        own["scale"] = Scale(**_known(Scale, content.get("scale") or {}))
+        own["scale"] = Scale(**known_fields(Scale, content.get("scale") or {}))
         own["resources"] = _resources(content.get("resources") or {})
         return cls(**own)
 
@@ -97,12 +97,8 @@ def _resources(content: Mapping[str, Any]) -> Resources | None:
     if not content:
         return None
     phases = (content.get("per_phase") or {}).items()
-    per_phase = {phase: PhaseUse(**_known(PhaseUse, use)) for phase, use in phases}
-    return Resources(**{**_known(Resources, content), "per_phase": per_phase})
-
-
-def _known(kind: type[Any], content: Mapping[str, Any]) -> dict[str, Any]:
-    return {each.name: content[each.name] for each in fields(kind) if each.name in content}
+    per_phase = {phase: PhaseUse(**known_fields(PhaseUse, use)) for phase, use in phases}
+    return Resources(**{**known_fields(Resources, content), "per_phase": per_phase})
 
 
 def intervals(events: Iterable[Event]) -> list[Stretch]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from dlbench.formats import check_version
+from dlbench.formats import check_version, known_fields
 from dlbench.monitor.rate import DEFAULT_HZ
 
 VERSION = 1
@@ -154,7 +154,7 @@ def read_samples(path: Path) -> Samples | None:
                 check_version(content, VERSION, path)
                 header = content
             elif content.get("totals"):
-                totals = _totals(content)
+                totals = Totals(**known_fields(Totals, content))
             else:
                 samples.append(_sample(content))
         except (ValueError, KeyError, TypeError, AttributeError):
@@ -191,7 +191,7 @@ def _plain(record: GpuSample | Totals) -> dict[str, Any]:
 
 
 def _sample(content: dict[str, Any]) -> Sample:
-    gpus = tuple(GpuSample(**_known(GpuSample, gpu)) for gpu in content.get("gpus", ()))
+    gpus = tuple(GpuSample(**known_fields(GpuSample, gpu)) for gpu in content.get("gpus", ()))
     return Sample(
         t=float(content["t"]),
         cpu_s=float(content["cpu_s"]),
@@ -201,11 +201,3 @@ def _sample(content: dict[str, Any]) -> Sample:
         anon_bytes=content.get("anon_bytes"),
         gpus=gpus,
     )
-
-
-def _totals(content: dict[str, Any]) -> Totals:
-    return Totals(**_known(Totals, content))
-
-
-def _known(kind: type, content: dict[str, Any]) -> dict[str, Any]:
-    return {name: content[name] for name in kind.__dataclass_fields__ if name in content}  # type: ignore[attr-defined]

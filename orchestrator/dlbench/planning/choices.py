@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
+from dlbench.formats import known_fields
 from dlbench.monitor.rate import DEFAULT_HZ, FASTEST_HZ, SLOWEST_HZ
 
 
@@ -83,9 +84,6 @@ class Choices:
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Choices:
         """As campaign.json records them; what another version recorded too is left out."""
-        known: dict[str, Any] = {}
-        for field in fields(cls):
-            if field.name in content:
-                value = content[field.name]
-                known[field.name] = tuple(value) if isinstance(value, list) else value
-        return cls(**known)
+        known = known_fields(cls, content)
+        lists = {name: tuple(value) for name, value in known.items() if isinstance(value, list)}
+        return cls(**{**known, **lists})

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dlbench import suites, workloads
@@ -17,7 +17,7 @@ from dlbench.engines.base import Limits
 from dlbench.environments import releases
 from dlbench.environments.releases import Release
 from dlbench.errors import UserError, unknown
-from dlbench.formats import check_version
+from dlbench.formats import check_version, known_fields
 from dlbench.planning.choices import Choices
 from dlbench.suites import Suite
 
@@ -33,8 +33,6 @@ class Trial:
     """One trial to be run. Its id is the digest of what defines it (see running/jobs.py)."""
 
     id: str
-    index: int
-    round: int
     release: str
     workload: str
     device: str
@@ -42,16 +40,18 @@ class Trial:
     setting: str
     variant: str
     seed: int
-    repeat: int
     epochs: int
-    steps: int | None
-    data: str
-    threads: int | None
-    cpus: float | None
-    memory_bytes: int | None
     seconds: float
-    gpus: tuple[str, ...]
-    save: bool
+    index: int = 0
+    round: int = 0
+    repeat: int = 0
+    steps: int | None = None
+    data: str = "real"
+    threads: int | None = None
+    cpus: float | None = None
+    memory_bytes: int | None = None
+    gpus: tuple[str, ...] = ()
+    save: bool = False
     usual_variant: bool = True
     """Whether `variant` is the release's usual one, which need not be named."""
 
@@ -72,8 +72,7 @@ class Trial:
     def from_json(cls, content: Mapping[str, Any]) -> Trial:
         """From a line of plan.jsonl; one without a version is of version 1."""
         check_version(content, VERSION, "plan.jsonl", missing=1)
-        known = {field.name: content[field.name] for field in fields(cls) if field.name in content}
-        return cls(**{**known, "gpus": tuple(content["gpus"])})
+        return cls(**{**known_fields(cls, content), "gpus": tuple(content["gpus"])})
 
 
 @dataclass(frozen=True)

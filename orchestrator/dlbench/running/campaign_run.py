@@ -41,7 +41,6 @@ from dlbench.running.jobs import bench_digest, identified, job_of, request_of
 from dlbench.running.preparation import (
     Environments,
     GpuImpossible,
-    check_folder,
     prepare_data,
     prepare_environments,
 )
@@ -89,7 +88,7 @@ def start(
 
     plan = draft(choices, workshop.engine.name)
     check_rate(choices.hz)
-    check_folder(out)
+    Campaign(out).check_new()
     if workshop.note:
         observer.note(workshop.note)
     for text in (*plan.notes, *workshop.engine.unenforced(plan.trials[0].limits)):

@@ -23,7 +23,7 @@ from dlbench.datasets import store
 from dlbench.environments.releases import Release
 from dlbench.environments.wheels import exclusively
 from dlbench.errors import UserError
-from dlbench.formats import check_version, digest
+from dlbench.formats import check_version, digest, known_fields
 from dlbench.planning.plan import Trial
 from dlbench.running.execute import execute, log_tail
 from dlbench.running.jobs import bench_digest, job_of, request_of
@@ -91,8 +91,8 @@ class Certificate:
     ) -> Certificate:
         """From the content of `file`; keys that this version does not know are left out."""
         check_version(content, VERSION, file)
-        known = {key: content[key] for key in cls.__dataclass_fields__ if key in content}
-        return cls(**{**known, "checks": tuple(Check(**check) for check in content["checks"])})
+        checks = tuple(Check(**known_fields(Check, check)) for check in content["checks"])
+        return cls(**{**known_fields(cls, content), "checks": checks})
 
 
 def certify(
@@ -109,7 +109,19 @@ def certify(
 ) -> Certificate:
     """The certificate of this release for this workload: the kept one, or a new one."""
     data = store.prepare_proof(find_dataset(workload.dataset))
-    trial = _proof_trial(release, workload, workshop.engine.name, device, variant, setting, gpus)
+    trial = Trial(
+        id="certificate",
+        release=release.name,
+        workload=workload.name,
+        device=device,
+        engine=workshop.engine.name,
+        setting=setting,
+        variant=variant or release.variants[0],
+        seed=_SEED,
+        epochs=1,
+        seconds=_SECONDS,
+        gpus=gpus,
+    )
     job = job_of(trial, data, "verify")
     key = digest([job, release.lock_digest(device), bench_digest(), trial.engine, VERSION])[:24]
     kept = paths.cache() / "certificates" / f"{key}.json"
@@ -154,40 +166,6 @@ def certify(
         if whole:
             write_whole(kept, json.dumps(certificate.to_json(), indent=1))
         return certificate
-
-
-def _proof_trial(
-    release: Release,
-    workload: Workload,
-    engine: str,
-    device: str,
-    variant: str,
-    setting: str,
-    gpus: tuple[str, ...],
-) -> Trial:
-    """The trial that makes the proof. Its id is none of what the certificate's key covers."""
-    return Trial(
-        id="certificate",
-        index=0,
-        round=0,
-        release=release.name,
-        workload=workload.name,
-        device=device,
-        engine=engine,
-        setting=setting,
-        variant=variant or release.variants[0],
-        seed=_SEED,
-        repeat=0,
-        epochs=1,
-        steps=None,
-        data="synthetic",
-        threads=None,
-        cpus=None,
-        memory_bytes=None,
-        seconds=_SECONDS,
-        gpus=gpus,
-        save=False,
-    )
 
 
 def _check(fields: dict[str, Any]) -> Check:

@@ -1,13 +1,10 @@
-"""What a campaign needs before its first trial: data, environments, and a folder to write to."""
+"""What a campaign needs before its first trial: data and environments."""
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from dlbench import datasets, workloads
-from dlbench.campaigns.folder import Campaign
 from dlbench.datasets import store
 from dlbench.environments import releases
 from dlbench.environments.progress import Step
@@ -22,24 +19,6 @@ Environments = Mapping[tuple[str, str], str | UserError]
 
 class GpuImpossible(UserError):
     """A GPU trial that is refused before it starts."""
-
-
-def check_folder(out: Path) -> None:
-    """Find out that the results can't be written before an hour has gone into preparing them."""
-    if Campaign(out).exists():
-        raise UserError(
-            f"{out} already holds a campaign.",
-            f"Finish it with --resume {out}, or choose another --out.",
-        )
-    existing = next(parent for parent in (out, *out.absolute().parents) if parent.exists())
-    try:
-        probe = existing / f".dlbench-{secrets.token_hex(4)}"
-        probe.mkdir()
-        probe.rmdir()
-    except OSError as error:
-        raise UserError(
-            f"{out} can't be written ({error.strerror}).", "Choose another folder with --out."
-        ) from error
 
 
 def prepare_data(

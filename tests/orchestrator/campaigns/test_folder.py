@@ -103,3 +103,12 @@ def test_a_plan_without_a_version_is_of_the_first(campaign: Campaign) -> None:
     path.write_text(path.read_text().replace('"v": 1, ', ""))
     assert '"v"' not in path.read_text()
     assert campaign.trials() == planned
+
+
+def test_a_folder_that_is_taken_or_closed(campaign: Campaign, tmp_path: Path) -> None:
+    Campaign(tmp_path / "new" / "campaign").check_new()
+    assert not (tmp_path / "new").exists()
+    with pytest.raises(UserError, match="already holds a campaign"):
+        campaign.check_new()
+    with pytest.raises(UserError, match="can't be written"):
+        Campaign(Path("/proc/nowhere")).check_new()

@@ -6,20 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from dlbench.campaigns.about import CampaignAbout
-from dlbench.campaigns.folder import Campaign
 from dlbench.environments import releases
 from dlbench.environments.releases import Release
 from dlbench.errors import UserError
 from dlbench.planning.choices import Choices
 from dlbench.planning.plan import draft
 from dlbench.running.campaign_observer import CampaignObserver
-from dlbench.running.preparation import (
-    GpuImpossible,
-    check_folder,
-    prepare_data,
-    prepare_environments,
-)
+from dlbench.running.preparation import GpuImpossible, prepare_data, prepare_environments
 from dlbench.running.workshop import Workshop, open_workshop
 
 
@@ -77,13 +70,3 @@ def test_each_workload_gets_its_data(tmp_path: Path, monkeypatch: pytest.MonkeyP
     chosen = Choices(frameworks=("numpy",), data="synthetic", repeats=2)
     data = prepare_data(draft(chosen, "process").trials, CampaignObserver())
     assert {name: each.source for name, each in data.items()} == {"digits-cnn": "synthetic"}
-
-
-def test_a_folder_that_is_taken_or_closed(tmp_path: Path) -> None:
-    check_folder(tmp_path / "new" / "campaign")
-    assert not (tmp_path / "new").exists()
-    Campaign.create(tmp_path / "c", CampaignAbout("abc"), [])
-    with pytest.raises(UserError, match="already holds a campaign"):
-        check_folder(tmp_path / "c")
-    with pytest.raises(UserError, match="can't be written"):
-        check_folder(Path("/proc/nowhere"))
