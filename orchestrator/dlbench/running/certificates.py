@@ -26,7 +26,7 @@ from dlbench.errors import UserError
 from dlbench.formats import check_version, digest, known_fields
 from dlbench.planning.plan import Trial
 from dlbench.running.execute import execute, log_tail
-from dlbench.running.jobs import bench_digest, job_of, request_of
+from dlbench.running.jobs import job_of, request_of, software
 from dlbench.running.workshop import Workshop
 from dlbench.workloads import Workload
 
@@ -123,7 +123,7 @@ def certify(
         gpus=gpus,
     )
     job = job_of(trial, data, "verify")
-    key = digest([job, release.lock_digest(device), bench_digest(), trial.engine, VERSION])[:24]
+    key = digest([job, software(release, device), trial.engine, VERSION])[:24]
     kept = paths.cache() / "certificates" / f"{key}.json"
     if not again and (known := _read(kept)):
         return known

@@ -17,6 +17,7 @@ from dlbench.campaigns.folder import write_whole
 from dlbench.datasets.store import PreparedData
 from dlbench.engines.base import Request
 from dlbench.environments import releases
+from dlbench.environments.releases import Release
 from dlbench.formats import Action, Job
 from dlbench.planning.plan import Trial
 
@@ -30,6 +31,11 @@ def bench_digest() -> str:
         total.update(f"{path.relative_to(root)}\n".encode())
         total.update(path.read_bytes())
     return total.hexdigest()
+
+
+def software(release: Release, device: str) -> dict[str, str]:
+    """What of a release decides what runs: its packages, and the code around them."""
+    return {"lock": release.lock_digest(device), "bench": bench_digest()}
 
 
 def job_of(trial: Trial, data: PreparedData, action: Action = "train") -> Job:
@@ -65,7 +71,7 @@ def identified(trials: Sequence[Trial], data: Mapping[str, PreparedData]) -> lis
     are worked out once a workload: thousands of trials share them.
     """
     heavy: dict[str, dict[str, str]] = {}
-    locks: dict[tuple[str, str], str] = {}
+    built: dict[tuple[str, str], dict[str, str]] = {}
     named = []
     for trial in trials:
         job = job_of(trial, data[trial.workload])
@@ -75,13 +81,12 @@ def identified(trials: Sequence[Trial], data: Mapping[str, PreparedData]) -> lis
                 "recipe": formats.digest(job["recipe"]),
                 "data": formats.digest(job["data"]),
             }
-        built = trial.release, trial.device
-        if built not in locks:
-            locks[built] = releases.find(trial.release).lock_digest(trial.device)
+        environment = trial.release, trial.device
+        if environment not in built:
+            built[environment] = software(releases.find(trial.release), trial.device)
         defining = {
             "job": {**job, **heavy[trial.workload], "id": None},
-            "lock": locks[built],
-            "bench": bench_digest(),
+            **built[environment],
             "engine": trial.engine,
             "repeat": trial.repeat,
             "limits": [trial.cpus, trial.memory_bytes, trial.seconds],
