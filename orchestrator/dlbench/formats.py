@@ -100,8 +100,8 @@ class Event:
         )
 
 
-def parse_event(line: bytes, zero: float = 0.0) -> Event:
-    """An event from its line; `zero` is taken off its time."""
+def parse_event(line: bytes) -> Event:
+    """An event from its line, its time as written."""
     if len(line) > LONGEST_LINE:
         raise BadEvent(f"a line of {len(line):,} bytes; at most {LONGEST_LINE:,} are allowed")
     try:
@@ -122,7 +122,7 @@ def parse_event(line: bytes, zero: float = 0.0) -> Event:
     if kind == "epoch" and not all(_is_time(value) for value in content["steps_ms"]):
         raise BadEvent("step times that are not times")
     assert isinstance(kind, str)
-    return Event(float(t) - zero, kind, content)
+    return Event(float(t), kind, content)
 
 
 def _is_time(value: object) -> bool:

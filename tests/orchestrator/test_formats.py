@@ -44,8 +44,8 @@ def test_a_lost_loss_can_be_written() -> None:
 
 
 def test_an_event_is_written_as_it_was_read() -> None:
-    event = parse_event(line(event="phase", phase="train", seconds=2, other="kept"), zero=1.0)
-    assert (event.t, event.kind, event.fields["other"]) == (4.0, "phase", "kept")
+    event = parse_event(line(event="phase", phase="train", seconds=2, other="kept"))
+    assert (event.t, event.kind, event.fields["other"]) == (5.0, "phase", "kept")
     assert parse_event(event.line().encode()) == event
 
 

@@ -73,12 +73,11 @@ class Resources:
     per_phase: dict[str, PhaseUse] = field(default_factory=dict)
 
 
-def summarise(recorded: Samples, phases: Iterable[Stretch], cpus: float | None = None) -> Resources:
-    """The figures of one trial. `cpus`: the cores allotted, if not those the file names."""
+def summarise(recorded: Samples, phases: Iterable[Stretch]) -> Resources:
+    """The figures of one trial."""
     samples = sorted(recorded.samples, key=lambda sample: sample.t)
-    totals = recorded.totals
-    cores = recorded.cpus if cpus is None else cpus
-    intervals = [Stretch(*interval) for interval in phases]
+    totals, cores = recorded.totals, recorded.cpus
+    intervals = list(phases)
     training = [interval for interval in intervals if interval.phase in TRAINING]
 
     # All counters begin at 0 when the trial is launched.
