@@ -89,7 +89,7 @@ def create(api: APIClient, daemon: Daemon, request: Request, cgroup_parent: str 
         environment=_environment(request),
         labels={CAMPAIGN_LABEL: request.campaign, TRIAL_LABEL: request.trial},
         host_config=host_config,
-        # With it stands StdinOnce: standard input ends when the attached orchestrator is gone.
+        # With it goes StdinOnce: standard input ends when the attached orchestrator is gone.
         stdin_open=True,
         healthcheck={"test": ["NONE"]},
         # A proxy's address in the user's docker settings may hold a password.

@@ -89,8 +89,8 @@ class DockerEngine:
 
         label = f"{container.CAMPAIGN_LABEL}={campaign}"
         try:
-            found = self._api.containers(all=True, filters={"label": [label]})
-            for left in found:
+            containers = self._api.containers(all=True, filters={"label": [label]})
+            for left in containers:
                 with suppress(NotFound):
                     self._api.remove_container(left["Id"], force=True, v=True)
         except RequestException as error:
@@ -98,7 +98,7 @@ class DockerEngine:
         for root in set(self._roots.values()):
             for folder in root.glob(f"{cgroups.prefix(campaign)}*"):
                 remove_folder(folder)
-        return [f"container {left['Id'][:12]}" for left in found]
+        return [f"container {left['Id'][:12]}" for left in containers]
 
 
 class RunningContainer:
@@ -139,7 +139,7 @@ class RunningContainer:
         # A process of that number here is another one if the daemon is on another machine.
         own = {name: path for name, path in own.items() if self._id in path.name}
         chosen = cgroups.choose(own)
-        # Around it stands our group, unless the daemon lives in a hierarchy of its own.
+        # Around it is our group, unless the daemon lives in a hierarchy of its own.
         inside = all(path.parent == self._parents.get(name) for name, path in chosen.items())
         folders = cgroups.choose(self._parents) if inside else chosen
         if not all(folder.exists() for folder in folders.values()):

@@ -22,7 +22,7 @@ class Option:
     flag: str
     help: str
     metavar: str | None = None
-    """What stands for the value; None: the option takes none."""
+    """What `--help` shows in place of the value; None: the option takes none."""
 
 
 @dataclass(frozen=True)
