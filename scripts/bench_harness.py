@@ -21,6 +21,7 @@ from dlbench import datasets, paths
 from dlbench.datasets import store
 from dlbench.environments import venvs
 from dlbench.planning import plan
+from dlbench.planning.choices import Choices
 from dlbench.running.jobs import job_of
 
 _SCRIPTS = Path(__file__).resolve().parent
@@ -31,7 +32,7 @@ _LIMIT_OF_OTHERS = 1.05
 
 def ratio(name: str, blocks: int, steps: int) -> dict[str, float | str]:
     """Median step of dlbench over median step by hand, and the ratio block by block."""
-    choices = plan.Choices(
+    choices = Choices(
         frameworks=(name,), workloads=("mnist-cnn",), data="synthetic", repeats=1, threads="1"
     )
     (trial,) = plan.draft(choices, "process").trials

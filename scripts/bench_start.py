@@ -83,19 +83,16 @@ def container(rounds: int) -> list[Figure]:
         (place / "job.json").write_text("{}")
         (place / "data").mkdir()
         for number in range(rounds):
-            out = place / f"out{number}"
-            out.mkdir()
+            own = place / f"trial{number}"
+            (own / "out").mkdir(parents=True)
             request = Request(
                 trial=f"bench{number}", campaign="bench-start", environment=image,
-                bench=place / "bench", job=place / "job.json", data=place / "data", out=out,
+                bench=place / "bench", job=place / "job.json", data=place / "data",
+                out=own / "out",
                 log=place / "log.txt", limits=Limits(seconds=60),
             )  # fmt: skip
             times["dlbench"].append(
-                seconds(
-                    lambda request=request, out=out: execute(
-                        workshop.engine, request, out / "samples.jsonl", out / "e.jsonl"
-                    )
-                )
+                seconds(lambda request=request, own=own: execute(workshop.engine, request, own))
             )
             code = f"import time; time.sleep({_WORK_S})"
             bare = ["docker", "run", "--rm", "--network=none", image, "python", "-c", code]

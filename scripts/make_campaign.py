@@ -28,9 +28,17 @@ sys.path.insert(0, str(ROOT / "orchestrator"))
 import numpy as np  # noqa: E402
 
 from dlbench import __version__  # noqa: E402
+from dlbench.campaigns.about import CampaignAbout  # noqa: E402
 from dlbench.campaigns.folder import Campaign  # noqa: E402
 from dlbench.campaigns.outcomes import Outcome  # noqa: E402
-from dlbench.campaigns.trial_result import TrialResult, curve, intervals, measure  # noqa: E402
+from dlbench.campaigns.trial_result import (  # noqa: E402
+    Scale,
+    TrialResult,
+    curve,
+    intervals,
+    measure,
+    phase_seconds,
+)
 from dlbench.formats import Event, digest  # noqa: E402
 from dlbench.monitor.resources import summarise  # noqa: E402
 from dlbench.monitor.samples import (  # noqa: E402
@@ -81,11 +89,15 @@ class Size:
 def make(folder: Path, size: Size, workers: int = 2) -> Campaign:
     """Write the campaign into a new folder."""
     trials = list(planned(size))
-    about = {
-        "id": digest([size.trials, size.seed])[:12], "dlbench": __version__, "bench": "0" * 64,
-        "suite": "invented", "command": ["dlbench", "run", "--suite", "invented"], "choices": {},
-        "engine": "docker", "hz": 1.0, "notes": [], "machine": MACHINE,
-    }  # fmt: skip
+    about = CampaignAbout(
+        id=digest([size.trials, size.seed])[:12],
+        dlbench=__version__,
+        bench="0" * 64,
+        suite="invented",
+        command=("dlbench", "run", "--suite", "invented"),
+        engine="docker",
+        machine=MACHINE,
+    )
     campaign = Campaign.create(folder, about, trials)
     (folder / "certificates").mkdir()
     write = partial(write_trial, folder, size)
@@ -125,9 +137,7 @@ def write_trial(folder: Path, size: Size, trial: Trial) -> None:
     events = list(events_of(trial, steps, outcome, rng))
     recorded = samples_of(trial, events[-1].t, size.samples, rng)
     stretches = intervals(events)
-    phases: dict[str, float] = {}
-    for phase, start, end in stretches:
-        phases[phase] = round(phases.get(phase, 0.0) + end - start, 6)
+    phases = phase_seconds(stretches)
     facts = {event.kind: event.fields for event in events}
     started = datetime(2026, 11, 16, tzinfo=UTC) + timedelta(seconds=90 * trial.index)
     certified = (trial.release, trial.workload) != UNCERTIFIED
@@ -139,15 +149,14 @@ def write_trial(folder: Path, size: Size, trial: Trial) -> None:
         reason=FAILURES.get(outcome, ""),
         started=started.isoformat(timespec="seconds"),
         wall_s=round(events[-1].t + 0.5, 3),
-        metrics=measure(events, BATCH),
-        resources=asdict(summarise(recorded, stretches)),
+        metrics=measure(events, phases, BATCH),
+        resources=summarise(recorded, stretches),
         curve=curve(events),
         phases=phases,
         model=facts["model"],
         stack=facts["stack"],
-        scale={"epochs": EPOCHS, "steps": None, "batch": BATCH, "data": digest(trial.workload),
-               "source": "synthetic", "threads": None, "cpus": None, "memory_bytes": None,
-               "setting": "matched"},
+        scale=Scale(epochs=EPOCHS, batch=BATCH, data=digest(trial.workload), source="synthetic",
+                    setting="matched"),
         certified=certified,
         certificate=digest([trial.release, trial.workload, trial.device])[:24],
         machine=str(MACHINE["digest"]),

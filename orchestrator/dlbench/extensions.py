@@ -216,8 +216,10 @@ class Adapter:
 
 
 def adapters() -> dict[str, Adapter]:
-    """All modules of bench/adapters and of the search path, by name."""
-    own = sorted((paths.bundled("bench") / "adapters").glob("*.py"))
-    everything = [Adapter(path.stem, path) for path in own if path.stem != "__init__"]
+    """All packages and modules of bench/adapters, and the modules of the search path, by name."""
+    folder = paths.bundled("bench") / "adapters"
+    everything = [Adapter(path.parent.name, path) for path in sorted(folder.glob("*/__init__.py"))]
+    own = sorted(folder.glob("*.py"))
+    everything += [Adapter(path.stem, path) for path in own if path.stem != "__init__"]
     everything += [Adapter(path.stem, path, who) for who, path in files("adapters", ".py")]
     return by_name("adapter", ((adapter.file, adapter) for adapter in everything))

@@ -5,10 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal, TypedDict
+
+from dlbench.errors import UserError
 
 VERSION = 1
+"""Of jobs and events."""
 LONGEST_LINE = 4 << 20
 
 _EVENTS: dict[str, dict[str, type | tuple[type, ...]]] = {
@@ -32,6 +37,50 @@ _EVENTS: dict[str, dict[str, type | tuple[type, ...]]] = {
 }
 
 
+Action = Literal["train", "verify"]
+
+
+class Job(TypedDict):
+    """What a trial's process reads: job.json."""
+
+    v: int
+    id: str
+    action: Action
+    framework: str
+    version: str
+    adapter: str
+    variant: str
+    device: str
+    setting: str
+    seed: int
+    threads: int | None
+    graph: Mapping[str, Any]
+    recipe: Mapping[str, Any]
+    budget: dict[str, int | None]
+    data: dict[str, Any]
+    save: bool
+
+
+def check_version(
+    content: Mapping[str, Any], known: int, file: Path | str, *, missing: int | None = None
+) -> None:
+    """Refuse a file of a version that this dlbench does not know.
+
+    `missing` is the version of files that carry none; None: each must carry one.
+    """
+    version = content.get("v", missing)
+    if version != known:
+        raise UserError(
+            f"{file} has format version {version}; this dlbench reads version {known}.",
+            "Open it with the dlbench that wrote it, or with a newer one.",
+        )
+
+
+def known_fields(kind: type[Any], content: Mapping[str, Any]) -> dict[str, Any]:
+    """What `content` says of the fields of a data class; keys of other versions are left out."""
+    return {each.name: content[each.name] for each in fields(kind) if each.name in content}
+
+
 class BadEvent(ValueError):
     """A line that no honest trial writes; the message says what is wrong with it."""
 
@@ -51,8 +100,8 @@ class Event:
         )
 
 
-def parse_event(line: bytes, zero: float = 0.0) -> Event:
-    """An event from its line; `zero` is taken off its time."""
+def parse_event(line: bytes) -> Event:
+    """An event from its line, its time as written."""
     if len(line) > LONGEST_LINE:
         raise BadEvent(f"a line of {len(line):,} bytes; at most {LONGEST_LINE:,} are allowed")
     try:
@@ -71,9 +120,9 @@ def parse_event(line: bytes, zero: float = 0.0) -> Event:
         if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
             raise BadEvent(f"event {kind!r} with a wrong {key!r}: {line[:60]!r}")
     if kind == "epoch" and not all(_is_time(value) for value in content["steps_ms"]):
-        raise BadEvent("step times that are no times")
+        raise BadEvent("step times that are not times")
     assert isinstance(kind, str)
-    return Event(float(t) - zero, kind, content)
+    return Event(float(t), kind, content)
 
 
 def _is_time(value: object) -> bool:

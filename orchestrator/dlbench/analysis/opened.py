@@ -14,8 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dlbench.campaigns.about import CampaignAbout
 from dlbench.campaigns.folder import Campaign
 from dlbench.errors import UserError
+from dlbench.formats import check_version
+from dlbench.planning.plan import VERSION as PLAN_VERSION
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
@@ -35,12 +38,12 @@ class OpenedCampaign:
     """One campaign's folder, opened."""
 
     folder: Path
-    about: dict[str, Any]
+    about: CampaignAbout
     planned: tuple[PlannedTrial, ...]
 
     @property
     def id(self) -> str:
-        return str(self.about.get("id", ""))
+        return self.about.id
 
 
 def open_campaign(folder: Path) -> OpenedCampaign:
@@ -48,18 +51,18 @@ def open_campaign(folder: Path) -> OpenedCampaign:
     campaign = Campaign.open(folder)
     about = campaign.about()
     path = folder / "plan.jsonl"
-    own = str(about.get("id", ""))
     planned = []
     try:
         for line in path.read_text(encoding="utf-8").splitlines():
             content = json.loads(line)
+            check_version(content, PLAN_VERSION, path, missing=1)
             name = content["id"]
             if not isinstance(name, str) or not _ID.fullmatch(name):
                 raise ValueError(f"{name!r} is no trial's id")
             planned.append(
-                PlannedTrial(name, str(content.get("campaign", own)), folder / "trials" / name)
+                PlannedTrial(name, str(content.get("campaign", about.id)), folder / "trials" / name)
             )
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except (OSError, AttributeError, ValueError, TypeError, KeyError) as error:
         raise UserError(f"{path} is damaged ({error}).", "Restore it from a copy.") from error
     return OpenedCampaign(folder, about, tuple(planned))
 
@@ -68,10 +71,9 @@ def machines(sources: Sequence[OpenedCampaign]) -> dict[str, dict[str, Any]]:
     """The fingerprint of every machine, by its digest."""
     found: dict[str, dict[str, Any]] = {}
     for source in sources:
-        every = source.about.get("machines") or [source.about.get("machine")]
-        for machine in every:
-            if isinstance(machine, dict):
-                found.setdefault(str(machine.get("digest", "")), machine)
+        for machine in source.about.machines or (source.about.machine,):
+            if machine:
+                found.setdefault(str(machine.get("digest", "")), dict(machine))
     return found
 
 

@@ -9,18 +9,17 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from dlbench.campaigns.about import CampaignAbout
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.campaigns.trial_result import TrialResult
 from dlbench.errors import UserError
 from dlbench.planning.plan import Trial
-
-VERSION = 1
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -40,26 +39,40 @@ class Campaign:
         self.folder = folder
 
     @classmethod
-    def create(cls, folder: Path, about: dict[str, Any], trials: Iterable[Trial]) -> Campaign:
+    def create(cls, folder: Path, about: CampaignAbout, trials: Iterable[Trial]) -> Campaign:
         """A new campaign; the folder must not hold one yet."""
         campaign = cls(folder)
-        if campaign.exists():
-            raise UserError(
-                f"{folder} already holds a campaign.",
-                f"Finish it with --resume {folder}, or choose another --out.",
-            )
+        campaign.check_new()
         try:
             (folder / "trials").mkdir(parents=True, exist_ok=True)
-            plan = "".join(json.dumps(asdict(trial)) + "\n" for trial in trials)
+            plan = "".join(json.dumps(trial.to_json()) + "\n" for trial in trials)
             write_whole(folder / "plan.jsonl", plan)
             # last: with it the folder becomes a campaign
-            write_whole(folder / "campaign.json", json.dumps({"v": VERSION, **about}, indent=1))
+            write_whole(folder / "campaign.json", json.dumps(about.to_json(), indent=1))
         except OSError as error:
-            raise UserError(
-                f"{folder} can't be written ({error.strerror}).",
-                "Choose another place with --out.",
-            ) from error
+            raise campaign._unwritable(error) from error
         return campaign
+
+    def check_new(self) -> None:
+        """Find out that results can't be written before an hour has gone into preparing them."""
+        if self.exists():
+            raise UserError(
+                f"{self.folder} already holds a campaign.",
+                f"Finish it with --resume {self.folder}, or choose another --out.",
+            )
+        parents = (self.folder, *self.folder.absolute().parents)
+        probe = next(path for path in parents if path.exists()) / f".dlbench-{secrets.token_hex(4)}"
+        try:
+            probe.mkdir()
+            probe.rmdir()
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: OSError) -> UserError:
+        return UserError(
+            f"{self.folder} can't be written ({error.strerror}).",
+            "Choose another folder with --out.",
+        )
 
     @classmethod
     def open(cls, folder: Path) -> Campaign:
@@ -73,22 +86,20 @@ class Campaign:
     def exists(self) -> bool:
         return (self.folder / "campaign.json").is_file()
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> CampaignAbout:
         """campaign.json, checked."""
-        content = self._json(self.folder / "campaign.json")
-        if content.get("v") != VERSION:
-            raise UserError(
-                f"{self.folder} was written by another version of dlbench.",
-                "Open it with the version that campaign.json names.",
-            )
-        return content
+        path = self.folder / "campaign.json"
+        try:
+            return CampaignAbout.from_json(self._json(path), path)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise self._damaged(path, error) from error
 
     def trials(self) -> list[Trial]:
         """The plan, in order of execution."""
         try:
             lines = (self.folder / "plan.jsonl").read_text(encoding="utf-8").splitlines()
             return [Trial.from_json(json.loads(line)) for line in lines]
-        except (OSError, ValueError, TypeError, KeyError) as error:
+        except (OSError, AttributeError, ValueError, TypeError, KeyError) as error:
             raise self._damaged(self.folder / "plan.jsonl", error) from error
 
     def trial_folder(self, trial: str) -> Path:
@@ -100,14 +111,14 @@ class Campaign:
         if not path.is_file():
             return None
         try:
-            return TrialResult.from_json(self._json(path))
-        except (KeyError, TypeError, ValueError) as error:
+            return TrialResult.from_json(self._json(path), path)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise self._damaged(path, error) from error
 
     def results(self) -> list[TrialResult]:
         """All ended trials, in the plan's order."""
-        found = (self.result(trial.id) for trial in self.trials())
-        return [result for result in found if result is not None]
+        results = (self.result(trial.id) for trial in self.trials())
+        return [result for result in results if result is not None]
 
     def write_result(self, result: TrialResult) -> None:
         folder = self.trial_folder(result.id)

@@ -1,7 +1,8 @@
 """Follows a campaign that another process runs, from the files it writes: nothing else is needed.
 
 The plan names the trials; a trial whose folder has no `trial.json` yet is running; its events and
-samples are read as they grow. Nothing is locked or written, so that a watcher can't disturb.
+samples are read as they grow. Nothing is locked or written, so that following disturbs nothing.
+`dlbench watch` (cli/watch.py) shows what is read here.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dlbench.monitor.samples import Sample, parse_sample
 from dlbench.planning.plan import Trial
 
 _SILENT_S = 30.0
-"""A campaign that nobody holds and that wrote nothing for so long has been stopped."""
+"""A campaign whose lock is free and that wrote nothing for so long has been stopped."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ News = TrialStarted | TrialEnded | Event | Sample
 
 
 class CampaignFollower:
-    """Reads what is new whenever it is asked; never waits."""
+    """Each call of `news` reads what is new; it never waits."""
 
     def __init__(self, campaign: Campaign) -> None:
         self.campaign = campaign
@@ -95,7 +96,7 @@ class CampaignFollower:
                 yield sample
 
     def stopped(self) -> bool:
-        """Whether nobody works on it any more, although trials are left."""
+        """Whether no process works on it any more, although trials are left."""
         silent = time.monotonic() - self._last_news
         return silent > _SILENT_S and not held(self.campaign.folder / ".lock")
 
@@ -104,17 +105,17 @@ class _Tail:
     """The whole lines that a file has grown by."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._place = path, 0
+        self._path, self._position = path, 0
 
     def new(self) -> list[bytes]:
         try:
             with self._path.open("rb") as file:
-                file.seek(self._place)
+                file.seek(self._position)
                 piece = file.read()
         except OSError:
             return []
         end = piece.rfind(b"\n") + 1
-        self._place += end
+        self._position += end
         return piece[:end].split(b"\n")[:-1]
 
 

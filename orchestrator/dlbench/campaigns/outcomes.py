@@ -11,6 +11,8 @@ from dlbench.formats import Event
 
 
 class Outcome(StrEnum):
+    """How a trial ended. One that bench reports itself is in `_BY_TRIAL` too."""
+
     OK = "ok"
     TIMEOUT = "timeout"
     OOM = "oom"
@@ -45,8 +47,8 @@ def classify(exit: Exit, events: Sequence[Event], violation: str | None) -> tupl
     if exit.oom:
         return Outcome.OOM, "The kernel ended it: it reached its memory limit."
     if "error" in kinds:
-        said = kinds["error"].fields
-        return _BY_TRIAL.get(said["outcome"], Outcome.CRASHED), str(said["message"])
+        error = kinds["error"].fields
+        return _BY_TRIAL.get(error["outcome"], Outcome.CRASHED), str(error["message"])
     if exit.code < 0:
         return Outcome.CRASHED, f"It was ended by {_signal_name(-exit.code)}."
     if exit.code != 0:

@@ -4,20 +4,40 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from dlbench.campaigns.outcomes import Outcome
-from dlbench.formats import Event
-from dlbench.monitor.resources import TRAINING, Stretch
+from dlbench.formats import Event, check_version, known_fields
+from dlbench.monitor.resources import TRAINING, PhaseUse, Resources, Stretch
 
 VERSION = 1
+Metrics = dict[str, float | None]
+"""By name: those of the recipe (accuracy, mae, …), and times as FORMATS.md lists them."""
 _SHORT_NAMES = {
     "binary-accuracy": "accuracy",
     "mean-absolute-error": "mae",
     "mean-squared-error": "mse",
 }
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What must be equal for the times of two trials to be compared."""
+
+    epochs: int | None = None
+    steps: int | None = None
+    batch: int | None = None
+    data: str = ""
+    """The digest of the data."""
+    source: str = ""
+    """`real` or `synthetic`."""
+    threads: int | None = None
+    cpus: float | None = None
+    memory_bytes: int | None = None
+    setting: str = ""
 
 
 @dataclass(frozen=True)
@@ -39,14 +59,14 @@ class TrialResult:
     reason: str
     started: str
     wall_s: float
-    metrics: dict[str, float | None]
-    resources: dict[str, Any]
+    metrics: Metrics
+    resources: Resources | None = None
+    """What it used; None: it was not sampled."""
     curve: list[dict[str, Any]] = field(default_factory=list)
     phases: dict[str, float] = field(default_factory=dict)
     model: dict[str, Any] = field(default_factory=dict)
     stack: dict[str, Any] = field(default_factory=dict)
-    scale: dict[str, Any] = field(default_factory=dict)
-    """What must be equal for times to be compared: budget, batch, data, threads, limits."""
+    scale: Scale = field(default_factory=Scale)
     certified: bool | None = None
     """Whether its model was proven equal to the reference; None: not checked."""
     certificate: str | None = None
@@ -59,12 +79,26 @@ class TrialResult:
         return self.outcome is Outcome.OK
 
     def to_json(self) -> dict[str, Any]:
-        return {"v": VERSION, **asdict(self), "outcome": self.outcome.value}
+        content = {"v": VERSION, **asdict(self), "outcome": self.outcome.value}
+        return {**content, "resources": content["resources"] or {}}
 
     @classmethod
-    def from_json(cls, content: dict[str, Any]) -> TrialResult:
-        known = {key: content[key] for key in cls.__dataclass_fields__ if key in content}
-        return cls(**{**known, "outcome": Outcome(content["outcome"])})
+    def from_json(cls, content: Mapping[str, Any], file: Path | str = "trial.json") -> TrialResult:
+        """From the content of `file`; keys that this version does not know are left out."""
+        check_version(content, VERSION, file)
+        own = known_fields(cls, content)
+        own["outcome"] = Outcome(content["outcome"])
+        own["scale"] = Scale(**known_fields(Scale, content.get("scale") or {}))
+        own["resources"] = _resources(content.get("resources") or {})
+        return cls(**own)
+
+
+def _resources(content: Mapping[str, Any]) -> Resources | None:
+    if not content:
+        return None
+    phases = (content.get("per_phase") or {}).items()
+    per_phase = {phase: PhaseUse(**known_fields(PhaseUse, use)) for phase, use in phases}
+    return Resources(**{**known_fields(Resources, content), "per_phase": per_phase})
 
 
 def intervals(events: Iterable[Event]) -> list[Stretch]:
@@ -93,26 +127,30 @@ def curve(events: Iterable[Event]) -> list[dict[str, Any]]:
     return points
 
 
-def measure(events: Sequence[Event], rows_a_step: int) -> dict[str, float | None]:
-    """The metrics of a trial, complete or not."""
+def phase_seconds(stretches: Iterable[Stretch]) -> dict[str, float]:
+    """How long each phase took, all of its stretches together."""
     seconds: dict[str, float] = {}
-    for stretch in intervals(events):
+    for stretch in stretches:
         seconds[stretch.phase] = seconds.get(stretch.phase, 0.0) + stretch.end - stretch.start
+    return {phase: round(value, 6) for phase, value in seconds.items()}
+
+
+def measure(events: Sequence[Event], phases: Mapping[str, float], rows_a_step: int) -> Metrics:
+    """The metrics of a trial, complete or not; `phases` as `phase_seconds` gives them."""
     epochs = [event.fields for event in events if event.kind == "epoch"]
     steady = [ms for epoch in epochs for ms in epoch["steps_ms"][epoch["first"] :]]
     result = next((event.fields for event in events if event.kind == "result"), None)
-    trained = sum(seconds.get(phase, 0.0) for phase in TRAINING)
-    metrics: dict[str, float | None] = {
+    metrics: Metrics = {
         **(named(epochs[-1]["metrics"]) if epochs else {}),
         "loss": _finite(epochs[-1]["loss"]) if epochs else None,
-        "train_s": trained or None,
+        # all of training: the phase that is called `train` holds its steady steps alone
+        "train_s": sum(phases.get(phase, 0.0) for phase in TRAINING) or None,
+        "steady_s": phases.get("train"),
         "epochs": float(len(epochs)),
         "steps": float(sum(len(epoch["steps_ms"]) for epoch in epochs)),
         "samples": float(result["samples"]) if result else None,
-        **{f"{phase.replace('-', '_')}_s": value for phase, value in seconds.items()},
+        **{f"{name.replace('-', '_')}_s": s for name, s in phases.items() if name != "train"},
     }
-    metrics["train_s"] = trained or None
-    metrics["steady_s"] = seconds.get("train")
     if steady:
         ordered = sorted(steady)
         median = statistics.median(ordered)
@@ -130,7 +168,8 @@ def measure(events: Sequence[Event], rows_a_step: int) -> dict[str, float | None
     }
 
 
-def named(metrics: dict[str, Any]) -> dict[str, float | None]:
+def named(metrics: Mapping[str, Any]) -> Metrics:
+    """The metrics of an epoch under their short names."""
     return {_SHORT_NAMES.get(name, name): _finite(value) for name, value in metrics.items()}
 
 
@@ -139,7 +178,7 @@ def _finite(value: object) -> float | None:
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:
-    place = share * (len(ordered) - 1)
-    low = math.floor(place)
+    position = share * (len(ordered) - 1)
+    low = math.floor(position)
     high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+    return ordered[low] + (ordered[high] - ordered[low]) * (position - low)

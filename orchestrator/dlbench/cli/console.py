@@ -49,7 +49,7 @@ def seconds(value: float | None) -> str:
     """A duration as people read it."""
     if value is None:
         return "-"
-    if value < 60:
+    if value < 59.95:
         return f"{value:.1f} s" if value >= 0.95 else f"{1000 * value:.0f} ms"
     minutes, rest = divmod(round(value), 60)
     hours, minutes = divmod(minutes, 60)

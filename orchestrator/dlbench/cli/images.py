@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dlbench.cli.console import Json, megabytes, print_json, print_table
+from dlbench.cli.options import Device, Engine, Framework, Releases, named
+
+if TYPE_CHECKING:
+    from dlbench.environments.releases import Release
 
 app = typer.Typer(help="Environments: images, and virtual environments without Docker.",
                   no_args_is_help=True, rich_markup_mode=None)  # fmt: skip
 
-Engine = Annotated[str, typer.Option(help="auto, docker or process.")]
-Names = Annotated[list[str] | None, typer.Argument(help="Releases; none: all.")]
-Device = Annotated[str, typer.Option(help="cpu or gpu.")]
 
-
-def _chosen(names: list[str] | None, device: str):  # type: ignore[no-untyped-def]
-    from dlbench.environments import releases
+def _chosen(names: Sequence[str], device: str) -> list[Release]:
+    """The releases of these names, variants left out; none named: all that have this device."""
+    from dlbench.environments.releases import load_releases
+    from dlbench.planning.plan import find_contender
 
     if names:
-        return [releases.find(name) for name in names]
-    return [release for release in releases.load_releases() if device in release.devices]
+        chosen = (find_contender(name)[0] for name in names)
+        return list({release.name: release for release in chosen}.values())
+    return [release for release in load_releases() if device in release.devices]
 
 
 @app.command("build")
 def build(
-    names: Names = None, device: Device = "cpu", engine: Engine = "auto", json: Json = False
+    releases: Releases = None,
+    framework: Framework = None,
+    device: Device = "cpu",
+    engine: Engine = "auto",
+    json: Json = False,
 ) -> None:
-    """Make the environments of releases, unless they are ready.
+    """Make the environments of releases, unless they are ready; of all, if none is named.
 
     \b
     dlbench images build pytorch tensorflow@2.21.0
@@ -45,7 +53,7 @@ def build(
     with view(quiet=json) as observer:
         if workshop.note:
             observer.note(workshop.note)
-        chosen = _chosen(names, device)
+        chosen = _chosen(named(releases, framework), device)
         for release in chosen:
             workshop.check(release, device)
         for release in chosen:
@@ -53,21 +61,23 @@ def build(
             was_ready = workshop.is_ready(release, device)
             environment = workshop.environment(release, device, observer.preparing)
             took = time.monotonic() - begun
-            entry = {
-                "release": release.name,
-                "device": device,
-                "engine": workshop.engine.name,
-                "made": not was_ready,
-                "seconds": round(took, 3),
-                "bytes": None,
-            }
+            size: int | None = None
             if workshop.client is not None:
-                entry["bytes"] = workshop.client.images.get(environment).attrs["Size"]
+                size = workshop.client.images.get(environment).attrs["Size"]
             elif ready := venvs.ready(release, device):
-                entry["bytes"] = ready.bytes
-            done.append(entry)
+                size = ready.bytes
+            done.append(
+                {
+                    "release": release.name,
+                    "device": device,
+                    "engine": workshop.engine.name,
+                    "made": not was_ready,
+                    "seconds": round(took, 3),
+                    "bytes": size,
+                }
+            )
             verb = "was ready" if was_ready else f"made in {took:.1f} s"
-            observer.note(f"{release.name} ({device}): {verb}, {megabytes(entry['bytes'])}")
+            observer.note(f"{release.name} ({device}): {verb}, {megabytes(size)}")
     if json:
         print_json(done)
 
@@ -127,9 +137,13 @@ def list_images(json: Json = False) -> None:
 
 @app.command("verify")
 def verify(
-    names: Names = None, device: Device = "cpu", engine: Engine = "auto", json: Json = False
+    releases: Releases = None,
+    framework: Framework = None,
+    device: Device = "cpu",
+    engine: Engine = "auto",
+    json: Json = False,
 ) -> None:
-    """Compare what is installed in each environment with its lock.
+    """Compare what is installed in each environment with its lock; in all, if none is named.
 
     \b
     dlbench images verify pytorch
@@ -138,6 +152,7 @@ def verify(
     from dlbench.running.workshop import open_workshop
 
     workshop = open_workshop(engine)
+    names = named(releases, framework)
     rows = []
     for release in _chosen(names, device):
         if not names and not workshop.is_ready(release, device):

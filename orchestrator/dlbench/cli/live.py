@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dlbench.cli.console import seconds
-from dlbench.cli.panel import Estimate, Now
-from dlbench.running.campaign_run import CampaignObserver
+from dlbench.cli.panel import CampaignPanel, Estimate
+from dlbench.running.campaign_observer import CampaignObserver
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -33,10 +33,10 @@ def view(quiet: bool = False, watch: bool = False) -> Iterator[CampaignObserver]
         from rich.console import Console
         from rich.live import Live
 
-        now = Now()
+        panel = CampaignPanel()
         console = Console(stderr=True, highlight=False)
-        with Live(get_renderable=now.draw, console=console, refresh_per_second=4) as live:
-            yield _Panel(now, live)
+        with Live(get_renderable=panel.draw, console=console, refresh_per_second=4) as live:
+            yield _Panel(panel, live)
     elif sys.stderr.isatty():
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -116,10 +116,10 @@ def ended_line(label: str, result: TrialResult, done: int, total: int, left_s: f
 class _Panel(_Lines):
     """The panel that `dlbench watch` shows too, fed by the campaign itself."""
 
-    def __init__(self, now: Now, live: Live) -> None:
+    def __init__(self, panel: CampaignPanel, live: Live) -> None:
         super().__init__()
-        self._panel, self._live = now, live
-        self._estimate = now.estimate
+        self._panel, self._live = panel, live
+        self._estimate = panel.estimate
         self._seen = -1.0
 
     def _print(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""What is known of a running campaign at this moment, and how it looks on a terminal."""
+"""The panel that shows a running campaign on a terminal: progress, curves, use of the machine."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ class Estimate:
         return total
 
 
-class Now:
-    """Fed with what happens; draws itself."""
+class CampaignPanel:
+    """What is known of a campaign at this moment. It is told what happens and draws itself."""
 
     def __init__(self) -> None:
         self.estimate = Estimate()

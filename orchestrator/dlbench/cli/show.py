@@ -53,7 +53,7 @@ def print_results(
         print_json(
             {
                 "folder": str(place or campaign.folder),
-                "campaign": campaign.about(),
+                "campaign": campaign.about().to_json(),
                 "planned": len(campaign.trials()),
                 "trials": [result.to_json() for result in results],
             }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dlbench.cli.console import Json
+from dlbench.cli.options import Device, Engine, Framework, Releases, named
 
 if TYPE_CHECKING:
     from dlbench.environments.progress import Step
@@ -18,36 +19,40 @@ if TYPE_CHECKING:
 def register(app: typer.Typer) -> None:
     @app.command("verify")
     def verify(
-        framework: Annotated[
-            list[str] | None, typer.Option(help="A release; none: all. Repeatable.")
-        ] = None,
+        releases: Releases = None,
+        framework: Framework = None,
         workload: Annotated[
-            list[str] | None, typer.Option(help="A workload; none: all. Repeatable.")
+            list[str] | None,
+            typer.Option(metavar="NAME", help="A workload; none: all. Repeatable."),
         ] = None,
-        engine: Annotated[str, typer.Option(help="auto, docker or process.")] = "auto",
-        device: Annotated[str, typer.Option(help="cpu or gpu.")] = "cpu",
+        engine: Engine = "auto",
+        device: Device = "cpu",
         setting: Annotated[
-            str, typer.Option(help="matched; native shows what the framework's defaults change.")
+            str,
+            typer.Option(
+                metavar="matched|native",
+                help="matched; native shows what the framework's defaults change.",
+            ),
         ] = "matched",
         again: Annotated[bool, typer.Option("--again", help="Do not use kept ones.")] = False,
         json: Json = False,
     ) -> None:
-        """Prove that releases compute the same model as the NumPy reference.
+        """Prove that releases compute the same model as the NumPy reference; all, if none is named.
 
         \b
-        dlbench verify --framework pytorch --workload digits-cnn
+        dlbench verify pytorch --workload digits-cnn
         """
         from dlbench.cli.console import print_json
         from dlbench.environments.releases import load_releases
         from dlbench.errors import UserError, unknown
-        from dlbench.planning.plan import find_contender
+        from dlbench.planning.plan import SETTINGS, find_contender
         from dlbench.running.certificates import certify
         from dlbench.running.workshop import open_workshop
         from dlbench.workloads import find, workloads
 
-        if setting not in ("matched", "native"):
-            raise unknown("setting", setting, ("matched", "native"))
-        names = framework or [
+        if setting not in SETTINGS:
+            raise unknown("setting", setting, SETTINGS)
+        names = named(releases, framework) or [
             f"{release.name}:{variant}"
             for release in load_releases()
             for variant in release.variants
@@ -87,7 +92,7 @@ def register(app: typer.Typer) -> None:
                     )  # fmt: skip
                     done.append(certificate.to_json())
                     if not json:
-                        typer.echo(f"{label}: {_said(certificate)}")
+                        typer.echo(f"{label}: {_verdict(certificate)}")
                     progress(label, 1)
         if json:
             print_json(done)
@@ -125,7 +130,7 @@ def _progress(total: int) -> Iterator[Callable[[str, int], None]]:
         yield lambda text, ended: bar.update(task, description=text, advance=ended)
 
 
-def _said(certificate: Certificate) -> str:
+def _verdict(certificate: Certificate) -> str:
     count = len(certificate.checks)
     if certificate.passed:
         return f"proven equal ({count} checks)"

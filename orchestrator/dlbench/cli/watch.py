@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dlbench.campaigns.follower import CampaignFollower
-    from dlbench.cli.panel import Now
+    from dlbench.cli.panel import CampaignPanel
 
 _EVERY_S = 0.5
 
@@ -37,41 +37,45 @@ def register(app: typer.Typer) -> None:
         """
         from dlbench.campaigns.folder import Campaign
         from dlbench.campaigns.follower import CampaignFollower
-        from dlbench.cli.panel import Now
+        from dlbench.cli.panel import CampaignPanel
 
         campaign = Campaign.open(folder)
         campaign.about()
-        watcher, now = CampaignFollower(campaign), Now()
-        now.planned(watcher.trials, 0)
+        follower, panel = CampaignFollower(campaign), CampaignPanel()
+        panel.planned(follower.trials, 0)
         if json:
-            _follow(watcher, now, print, as_json=True)
+            _follow(follower, panel, print, as_json=True)
         elif sys.stdout.isatty():
-            _follow_live(watcher, now)
+            _follow_live(follower, panel)
         else:
-            _follow(watcher, now, lambda text: print(text, flush=True))
-        failed = f", {now.failed} of them not complete" if now.failed else ""
+            _follow(follower, panel, lambda text: print(text, flush=True))
+        failed = f", {panel.failed} of them not complete" if panel.failed else ""
         if not json:
-            typer.echo(f"{now.done} of {now.total} trials have ended{failed}.")
-            if watcher.left:
+            typer.echo(f"{panel.done} of {panel.total} trials have ended{failed}.")
+            if follower.left:
                 typer.echo(f"It was stopped. Finish it with: dlbench run --resume {folder}")
             else:
                 typer.echo(f"What they say: dlbench report {folder} --open")
-        raise typer.Exit(1 if now.failed or watcher.left else 0)
+        raise typer.Exit(1 if panel.failed or follower.left else 0)
 
 
-def _follow_live(watcher: CampaignFollower, now: Now) -> None:
+def _follow_live(follower: CampaignFollower, panel: CampaignPanel) -> None:
     from rich.live import Live
 
     from dlbench.cli.console import stdout
 
-    with Live(get_renderable=now.draw, console=stdout(), refresh_per_second=4) as live:
-        _follow(watcher, now, lambda text: live.console.print(text, markup=False))
+    with Live(get_renderable=panel.draw, console=stdout(), refresh_per_second=4) as live:
+        _follow(follower, panel, lambda text: live.console.print(text, markup=False))
 
 
 def _follow(
-    watcher: CampaignFollower, now: Now, say: Callable[[str], None], *, as_json: bool = False
+    follower: CampaignFollower,
+    panel: CampaignPanel,
+    say: Callable[[str], None],
+    *,
+    as_json: bool = False,
 ) -> None:
-    """Until it ends. What ended before is counted, not told one by one."""
+    """Until it ends. Trials that ended before are counted, not listed."""
     import json
 
     from dlbench.campaigns.follower import TrialEnded, TrialStarted
@@ -81,23 +85,23 @@ def _follow(
 
     first = True
     while True:
-        for news in watcher.news():
+        for news in follower.news():
             if isinstance(news, TrialEnded):
-                now.ended(news.trial, news.result)
+                panel.ended(news.trial, news.result)
                 if as_json:
                     say(json.dumps(news.result.to_json()))
                 elif not first:
-                    left = now.estimate.left_s() if watcher.left else None
-                    say(ended_line(news.result.release, news.result, now.done, now.total, left))
+                    left = panel.estimate.left_s() if follower.left else None
+                    say(ended_line(news.trial.label, news.result, panel.done, panel.total, left))
             elif isinstance(news, TrialStarted):
-                now.started(news.trial)
+                panel.started(news.trial)
             elif isinstance(news, Event):
-                now.event(news)
+                panel.event(news)
             elif isinstance(news, Sample):
-                now.sample(news)
+                panel.sample(news)
         if first and not as_json:
-            say(f"{now.total} trials, {now.done} have ended")
+            say(f"{panel.total} trials, {panel.done} have ended")
         first = False
-        if not watcher.left or watcher.stopped():
+        if not follower.left or follower.stopped():
             return
         time.sleep(_EVERY_S)

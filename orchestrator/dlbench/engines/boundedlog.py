@@ -1,6 +1,6 @@
 """A log that can't fill the disk: the beginning is kept, and the end.
 
-Both ends matter: what a trial said first tells what it was, what it said last why it died.
+Both ends matter: what a trial printed first tells what it was, what it printed last why it ended.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class BoundedLog:
         self._open = True
 
     def write(self, data: bytes) -> None:
-        """Never fails: a trial whose output nobody takes would stand still for ever."""
+        """Never fails: a trial whose output is not read would wait for ever."""
         if not self._open:
             return
         if self._room:

@@ -27,7 +27,7 @@ class Mount:
 
 def mounts(mountinfo: str) -> list[Mount]:
     """The hierarchies in a /proc/PID/mountinfo."""
-    found = []
+    hierarchies = []
     for line in mountinfo.splitlines():
         before, _, after = line.partition(" - ")
         fields, kind = before.split(" "), after.split(" ")
@@ -35,14 +35,14 @@ def mounts(mountinfo: str) -> list[Mount]:
             continue
         version2 = kind[0] == "cgroup2"
         controllers = {UNIFIED} if version2 else set(kind[2].split(",")) - {"rw", "ro"}
-        found.append(
+        hierarchies.append(
             Mount(frozenset(controllers), _unescape(fields[3]), Path(_unescape(fields[4])))
         )
-    return found
+    return hierarchies
 
 
 def _unescape(text: str) -> str:
-    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)
 
 
 def memberships(cgroup: str) -> dict[str, str]:
@@ -106,7 +106,7 @@ def of_process(pid: int | str = "self") -> dict[str, Path]:
 
 
 def oom_kills(folders: dict[str, Path]) -> int:
-    """How many processes the kernel has ended in this group for want of memory."""
+    """How many processes the kernel has ended in this group for lack of memory."""
     if UNIFIED in folders:
         return counter(folders[UNIFIED] / "memory.events", "oom_kill")
     return counter(folders["memory"] / "memory.oom_control", "oom_kill") if folders else 0

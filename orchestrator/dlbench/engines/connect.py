@@ -1,6 +1,6 @@
-"""Finds the container daemon the ways the docker command finds it, and a Podman socket besides.
+"""Finds the container daemon the ways the docker command finds it, and a Podman socket too.
 
-What the user chose (`DOCKER_HOST`, a context) is the only place tried; without a choice the known
+What the user chose (`DOCKER_HOST`, a context) is the only address tried; without a choice the known
 sockets are tried in turn. A daemon that does not answer is an error that says what was tried.
 """
 
@@ -27,7 +27,7 @@ CALL_SECONDS = 120
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One place where a daemon may listen, and who named it."""
+    """An address where a daemon may listen, and who named it."""
 
     url: str
     named_by: str
@@ -45,7 +45,7 @@ class NoDaemon(UserError):
 
 
 def endpoints(environment: Mapping[str, str] | None = None) -> list[Endpoint]:
-    """Where to look, best first. One place only if the user has named it."""
+    """Where to look, best first. One address only, if the user has named it."""
     env = os.environ if environment is None else environment
     home = Path(env.get("HOME") or "~").expanduser()
     config = Path(env.get("DOCKER_CONFIG") or home / ".docker")
@@ -74,7 +74,7 @@ def _current_context(config: Path) -> str | None:
     except (OSError, ValueError) as error:
         raise UserError(
             f"The docker settings {config / 'config.json'} can't be read ({error}).",
-            "Mend or remove that file, or set DOCKER_HOST.",
+            "Correct or remove that file, or set DOCKER_HOST.",
         ) from error
     name = settings.get("currentContext") if isinstance(settings, dict) else None
     return name if isinstance(name, str) else None
@@ -111,11 +111,11 @@ def available() -> str | None:
 
 
 def _first_that_answers() -> tuple[Endpoint, docker.DockerClient]:
-    places = endpoints()
+    known = endpoints()
     failures: list[tuple[Endpoint, Exception]] = []
-    for endpoint in places:
+    for endpoint in known:
         socket = endpoint.url.removeprefix("unix://")
-        if len(places) > 1 and not Path(socket).exists():
+        if len(known) > 1 and not Path(socket).exists():
             failures.append((endpoint, FileNotFoundError(socket)))
             continue
         try:
@@ -148,7 +148,7 @@ def _client(endpoint: Endpoint) -> docker.DockerClient:
 
 
 def _nothing_answers(failures: list[tuple[Endpoint, Exception]]) -> NoDaemon:
-    denied = [place for place, error in failures if "Permission denied" in str(error)]
+    denied = [endpoint for endpoint, error in failures if "Permission denied" in str(error)]
     if denied:
         return NoDaemon(
             f"The container daemon at {denied[0].url} refuses this user.",
@@ -156,13 +156,13 @@ def _nothing_answers(failures: list[tuple[Endpoint, Exception]]) -> NoDaemon:
             "`--engine process`.",
         )
     if len(failures) == 1:
-        place, error = failures[0]
+        endpoint, error = failures[0]
         return NoDaemon(
-            f"No container daemon answers at {place.url} (from {place.named_by}): "
+            f"No container daemon answers at {endpoint.url} (from {endpoint.named_by}): "
             f"{_reason(error)}.",
-            f"Start the daemon, correct or unset {place.named_by}, or use `--engine process`.",
+            f"Start the daemon, correct or unset {endpoint.named_by}, or use `--engine process`.",
         )
-    tried = ", ".join(place.url.removeprefix("unix://") for place, _ in failures)
+    tried = ", ".join(endpoint.url.removeprefix("unix://") for endpoint, _ in failures)
     present = [(p, e) for p, e in failures if not isinstance(e, FileNotFoundError)]
     detail = f"; {present[0][0].url}: {_reason(present[0][1])}" if present else ""
     return NoDaemon(

@@ -89,7 +89,7 @@ def create(api: APIClient, daemon: Daemon, request: Request, cgroup_parent: str 
         environment=_environment(request),
         labels={CAMPAIGN_LABEL: request.campaign, TRIAL_LABEL: request.trial},
         host_config=host_config,
-        # With it stands StdinOnce: standard input ends when the attached orchestrator is gone.
+        # With it goes StdinOnce: standard input ends when the attached orchestrator is gone.
         stdin_open=True,
         healthcheck={"test": ["NONE"]},
         # A proxy's address in the user's docker settings may hold a password.
@@ -102,7 +102,7 @@ def _user(daemon: Daemon) -> tuple[tuple[int, int], str | None]:
     """Who the trial is: never a user who has rights on this machine that we lack."""
     uid, gid = os.getuid(), os.getgid()
     if daemon.rootless:
-        # Inside a rootless daemon number 0 is this very user, and every other number a stranger
+        # Inside a rootless daemon number 0 is this very user, and every other number somebody else
         # who can't write to the output folder.
         return ((uid, gid), "keep-id") if daemon.podman else ((0, 0), None)
     return ((NOBODY, NOBODY) if uid == 0 else (uid, gid)), None

@@ -57,12 +57,12 @@ class ControlGroup:
             (folder / "cgroup.procs").write_text(str(pid))
 
     def pids(self) -> set[int]:
-        found: set[int] = set()
+        members: set[int] = set()
         for folder in self._distinct():
             for file in (folder / "cgroup.procs", *folder.glob("*/cgroup.procs")):
                 with suppress(OSError):
-                    found.update(int(line) for line in file.read_text().split())
-        return found - {0, os.getpid()}
+                    members.update(int(line) for line in file.read_text().split())
+        return members - {0, os.getpid()}
 
     def kill(self, seconds: float = 5.0) -> None:
         """End every process inside, those started meanwhile too."""

@@ -1,4 +1,4 @@
-"""The docker engine: a trial in a container of its own, locked up and counted by the kernel."""
+"""The docker engine: a trial in a container of its own, isolated and measured by the kernel."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ class DockerEngine:
 
     def unenforced(self, limits: Limits) -> tuple[str, ...]:
         """Which limits this daemon can't hold containers to: one sentence each."""
-        asked = {"memory": limits.memory_bytes is not None, "CPU": limits.cpus is not None}
+        limited = {"memory": limits.memory_bytes is not None, "CPU": limits.cpus is not None}
         return tuple(
             sentence
             for sentence in self._daemon.unenforced
-            if all(wanted or f" {name} " not in sentence for name, wanted in asked.items())
+            if all(wanted or f" {name} " not in sentence for name, wanted in limited.items())
         )
 
     def start(self, request: Request) -> RunningContainer:
@@ -89,8 +89,8 @@ class DockerEngine:
 
         label = f"{container.CAMPAIGN_LABEL}={campaign}"
         try:
-            found = self._api.containers(all=True, filters={"label": [label]})
-            for left in found:
+            containers = self._api.containers(all=True, filters={"label": [label]})
+            for left in containers:
                 with suppress(NotFound):
                     self._api.remove_container(left["Id"], force=True, v=True)
         except RequestException as error:
@@ -98,7 +98,7 @@ class DockerEngine:
         for root in set(self._roots.values()):
             for folder in root.glob(f"{cgroups.prefix(campaign)}*"):
                 remove_folder(folder)
-        return [f"container {left['Id'][:12]}" for left in found]
+        return [f"container {left['Id'][:12]}" for left in containers]
 
 
 class RunningContainer:
@@ -139,13 +139,13 @@ class RunningContainer:
         # A process of that number here is another one if the daemon is on another machine.
         own = {name: path for name, path in own.items() if self._id in path.name}
         chosen = cgroups.choose(own)
-        # Around it stands our group, unless the daemon lives in a hierarchy of its own.
+        # Around it is our group, unless the daemon lives in a hierarchy of its own.
         inside = all(path.parent == self._parents.get(name) for name, path in chosen.items())
         folders = cgroups.choose(self._parents) if inside else chosen
         if not all(folder.exists() for folder in folders.values()):
             folders = {}
         if os.geteuid() == 0 and own:
-            # bench ends by itself when its standard input does; the keeper sees to it that it has.
+            # bench ends by itself when its standard input does; the keeper makes sure that it does.
             self._keeper = Keeper(chosen.values())
         cores = float(len(os.sched_getaffinity(0)))
         return Scope(
@@ -165,7 +165,7 @@ class RunningContainer:
                 bool(state.get("OOMKilled")) or cgroups.oom_kills(cgroups.choose(self._parents)) > 0
             )
             self._exit = Exit(code=_signed(code), oom=killed and code != 0)
-        except Exception as error:  # whatever breaks, nobody must wait for ever
+        except Exception as error:  # whatever breaks, no caller may wait for ever
             self._failure = refusals.gone(error)
         finally:
             self._over.set()

@@ -1,11 +1,10 @@
-"""Outlives a killed orchestrator by the blink it takes to end the trial that it left behind.
+"""Lives a moment longer than a killed orchestrator, and ends the trial that it left behind.
 
 A SIGKILLed orchestrator runs no clean-up code. A keeper is a small shell that waits on a pipe whose
 other end only the orchestrator holds: when the orchestrator dies, by whatever cause, the pipe ends,
 and the keeper ends the trial's process group, everything in its control group and every process
-that carries its mark. The kernel's
-parent-death signal would not do: it reaches the main process only and not its children, and it
-fires as soon as the *thread* that started the trial ends.
+that carries its mark. The kernel's parent-death signal would not do: it reaches the main process
+only and not its children, and it is sent as soon as the *thread* that started the trial ends.
 """
 
 from __future__ import annotations

@@ -88,8 +88,8 @@ def _kill_marked(beginning: bytes, seconds: float = 5.0) -> set[int]:
     """Kill every process that has a variable with this beginning, until there is none left."""
     killed: set[int] = set()
     end = time.monotonic() + seconds
-    while (found := _marked(beginning)) and time.monotonic() < end:
-        killed.update(pid for pid in found if _kill_if_marked(pid, beginning))
+    while (marked := _marked(beginning)) and time.monotonic() < end:
+        killed.update(pid for pid in marked if _kill_if_marked(pid, beginning))
         time.sleep(0.01)
     return killed
 

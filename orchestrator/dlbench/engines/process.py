@@ -1,6 +1,6 @@
 """The process engine: a trial in its release's virtual environment, with no daemon.
 
-A process is no prison: it sees the user's files and network. What it gets is a clean environment, a
+A process is not isolated: it sees the user's files and network. It gets a clean environment, a
 process group and, where this user may make one, a control group with the limits and the counters.
 """
 
@@ -201,7 +201,7 @@ class RunningProcess:
         """The main process is over: end what it left running, then take its exit status.
 
         In this order, because until the status is taken the kernel gives its number to no other
-        process: no stranger can be hit.
+        process: no other process can be hit.
         """
         with self._ending:
             if self._exit is not None:

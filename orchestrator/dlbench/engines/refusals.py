@@ -87,20 +87,20 @@ _OTHER_SIGNS = (
 
 def explain(error: APIError, image: str) -> UserError:
     """The user's error for a refusal to create or start a trial's container."""
-    said = (error.explanation or str(error)).strip()
-    lowered = said.lower()
+    message = (error.explanation or str(error)).strip()
+    lowered = message.lower()
     if "no such image" in lowered or "image not known" in lowered:
         return ImageMissing(
             f"The container daemon has no image {image}.", "Build it with `dlbench images build`."
         )
     for sign, problem, remedy in _GPU_SIGNS:
         if sign in lowered:
-            return GpuRefused(f"{problem} (the daemon says: {_short(said)}).", remedy)
+            return GpuRefused(f"{problem} (the daemon says: {_short(message)}).", remedy)
     for sign, problem, remedy in _OTHER_SIGNS:
         if sign in lowered:
-            return UserError(f"{problem} (the daemon says: {_short(said)}).", remedy)
+            return UserError(f"{problem} (the daemon says: {_short(message)}).", remedy)
     return UserError(
-        f"The container daemon refuses to start the trial: {_short(said)}.",
+        f"The container daemon refuses to start the trial: {_short(message)}.",
         "`dlbench doctor` checks the daemon.",
     )
 

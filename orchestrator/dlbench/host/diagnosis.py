@@ -65,17 +65,17 @@ def _gpus() -> Iterator[Diagnosis]:
     from dlbench.environments import cuda, releases
     from dlbench.monitor.gpu import inventory
 
-    found = inventory()
-    if not found.devices:
-        yield Diagnosis("GPUs", "fair", f"none seen. {found.reason} CPU trials work.",
+    gpus = inventory()
+    if not gpus.devices:
+        yield Diagnosis("GPUs", "fair", f"none seen. {gpus.reason} CPU trials work.",
                       "Install NVIDIA's driver if this machine has one of its GPUs.")  # fmt: skip
         return
-    for device in found.devices:
-        yield Diagnosis("GPU", "good", f"{device.name}, driver {found.driver}.")
+    for device in gpus.devices:
+        yield Diagnosis("GPU", "good", f"{device.name}, driver {gpus.driver}.")
         generation = int((device.compute or "0").replace(".", ""))
         for release in releases.load_releases():
             if "gpu" in release.devices:
-                refusal = cuda.refusal(release, found.driver or "0", generation)
+                refusal = cuda.refusal(release, gpus.driver or "0", generation)
                 if refusal:
                     yield Diagnosis(f"{release.name} on {device.name}", "fair", refusal)
 
@@ -88,9 +88,9 @@ def _interpreters() -> Iterator[Diagnosis]:
         wanted.setdefault(release.python, []).append(release.name)
     for pythons, names in sorted(wanted.items()):
         title = f"Python {' or '.join(pythons)}"
-        found = next(filter(None, (interpreters.installed(p) for p in pythons)), None)
-        if found:
-            yield Diagnosis(title, "good", f"{found.version} found, for {', '.join(names)}.")
+        interpreter = next(filter(None, (interpreters.installed(p) for p in pythons)), None)
+        if interpreter:
+            yield Diagnosis(title, "good", f"{interpreter.version} found, for {', '.join(names)}.")
         else:
             yield Diagnosis(
                 title, "fair", f"not found; {', '.join(names)} need it in the process engine.",
@@ -99,8 +99,8 @@ def _interpreters() -> Iterator[Diagnosis]:
 
 
 def _disk() -> Iterator[Diagnosis]:
-    place = paths.cache()
-    existing = next(parent for parent in (place, *place.parents) if parent.exists())
+    cache = paths.cache()
+    existing = next(parent for parent in (cache, *cache.parents) if parent.exists())
     free = shutil.disk_usage(existing).free
     text = f"{free / 1e9:.0f} GB free where dlbench keeps environments and data."
     if free < _LEAST_FREE:

@@ -111,17 +111,17 @@ class Noise:
 
 
 def cautions(machines: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """What about these machines, {digest: fingerprint}, makes their times less sure."""
-    said = []
+    """What about these machines, {digest: fingerprint}, makes their times less certain."""
+    sentences = []
     for digest, machine in machines.items():
         load, cores = machine.get("load_average"), machine.get("cores_usable")
         if isinstance(load, int | float) and isinstance(cores, int | float) and load > 0.5 * cores:
             which = f"Machine {digest[:6]}" if len(machines) > 1 else "The machine"
-            said.append(
+            sentences.append(
                 f"{which} was busy when the campaign began: load {load:g} on {cores:g} cores."
                 " Times from a busy machine scatter more and are longer."
             )
-    return said
+    return sentences
 
 
 def fingerprint(runtime: str | None = None) -> Machine:
@@ -167,8 +167,8 @@ def noise(seconds: float = 0.3) -> Noise:
 
 def cpu_model(cpuinfo: str) -> str:
     """The model's name in a /proc/cpuinfo; ARM kernels give numbers in its place."""
-    if found := re.search(r"^(?:model name|Model|cpu model)\s*:\s*(.+)$", cpuinfo, re.MULTILINE):
-        return " ".join(found[1].split())
+    if model := re.search(r"^(?:model name|Model|cpu model)\s*:\s*(.+)$", cpuinfo, re.MULTILINE):
+        return " ".join(model[1].split())
     implementer = re.search(r"^CPU implementer\s*:\s*(\S+)", cpuinfo, re.MULTILINE)
     part = re.search(r"^CPU part\s*:\s*(\S+)", cpuinfo, re.MULTILINE)
     if implementer and part:
@@ -178,8 +178,8 @@ def cpu_model(cpuinfo: str) -> str:
 
 def cpu_flags(cpuinfo: str) -> tuple[str, ...]:
     """The instruction sets that frameworks choose their kernels by."""
-    found = re.search(r"^(?:flags|Features)\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
-    words = found[1].split() if found else []
+    flags = re.search(r"^(?:flags|Features)\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
+    words = flags[1].split() if flags else []
     return tuple(sorted(word for word in words if _TELLING_FLAGS.fullmatch(word)))
 
 
@@ -231,13 +231,13 @@ def _turbo() -> bool | None:
 
 
 def _meminfo(text: str, key: str) -> int:
-    found = re.search(rf"^{key}:\s*(\d+) kB", text, re.MULTILINE)
-    return int(found[1]) * 1024 if found else 0
+    amount = re.search(rf"^{key}:\s*(\d+) kB", text, re.MULTILINE)
+    return int(amount[1]) * 1024 if amount else 0
 
 
 def _os_name(release: str) -> str:
-    found = re.search(r'^PRETTY_NAME="?([^"\n]+)', release, re.MULTILINE)
-    return found[1] if found else platform.system()
+    name = re.search(r'^PRETTY_NAME="?([^"\n]+)', release, re.MULTILINE)
+    return name[1] if name else platform.system()
 
 
 def _virtualisation(cpuinfo: str) -> str | None:

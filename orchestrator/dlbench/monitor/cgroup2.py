@@ -1,7 +1,7 @@
 """Readings from a cgroup of version 2: one folder for everything.
 
 What is said of file cache in `cgroup1` holds here too. `memory.peak` came with Linux 5.19; before
-it, the highest sample stands in for the peak.
+it, the highest sample is taken for the peak.
 """
 
 from __future__ import annotations

@@ -50,10 +50,10 @@ def field(text: bytes, key: bytes) -> int | None:
 
 def processes_below(folder: Path) -> frozenset[int]:
     """The processes of a cgroup and of those below it."""
-    found: set[int] = set()
+    pids: set[int] = set()
     for path in folder.rglob("cgroup.procs"):
         try:
-            found.update(int(line) for line in path.read_bytes().split())
+            pids.update(int(line) for line in path.read_bytes().split())
         except (OSError, ValueError):
             continue
-    return frozenset(found)
+    return frozenset(pids)

@@ -40,7 +40,7 @@ class PhaseUse:
 
 @dataclass(frozen=True)
 class Resources:
-    """What a trial used. None: it cannot be told."""
+    """What a trial used. None: it is not known."""
 
     source: str
     samples: int
@@ -73,15 +73,14 @@ class Resources:
     per_phase: dict[str, PhaseUse] = field(default_factory=dict)
 
 
-def summarise(recorded: Samples, phases: Iterable[Stretch], cpus: float | None = None) -> Resources:
-    """The figures of one trial. `cpus`: the cores allotted, if not those the file names."""
+def summarise(recorded: Samples, phases: Iterable[Stretch]) -> Resources:
+    """The figures of one trial."""
     samples = sorted(recorded.samples, key=lambda sample: sample.t)
-    totals = recorded.totals
-    cores = recorded.cpus if cpus is None else cpus
-    intervals = [Stretch(*interval) for interval in phases]
+    totals, cores = recorded.totals, recorded.cpus
+    intervals = list(phases)
     training = [interval for interval in intervals if interval.phase in TRAINING]
 
-    # All counters begin at nought when the trial is launched.
+    # All counters begin at 0 when the trial is launched.
     cpu = _Line([(0.0, 0.0)] + [(s.t, s.cpu_s) for s in samples if s.t > 0.0])
     memory = _Line([(s.t, float(s.memory_bytes)) for s in samples])
     rss = _line_of(samples, lambda s: s.rss_bytes)
@@ -153,14 +152,14 @@ class _Line:
     def _average(
         self, intervals: Iterable[Stretch], measure: Callable[[float, float], float]
     ) -> float | None:
-        asked = covered = amount = 0.0
+        wanted = covered = amount = 0.0
         for interval in intervals:
-            asked += interval.end - interval.start
+            wanted += interval.end - interval.start
             known = self._known(interval.start, interval.end)
             if known is not None:
                 covered += known[1] - known[0]
                 amount += measure(*known)
-        return amount / covered if covered > 0.0 and covered >= _LEAST_COVERED * asked else None
+        return amount / covered if covered > 0.0 and covered >= _LEAST_COVERED * wanted else None
 
     def _known(self, start: float, end: float) -> tuple[float, float] | None:
         """The part of an interval that the points cover."""

@@ -2,7 +2,7 @@
 
 It must never harm what it watches. It takes the readings on a fixed schedule (a late one is left
 out, not made up for), it ends by itself when the trial's main process has ended, and neither a full
-disk nor a vanished counter is an error: what is missing is said in the totals.
+disk nor a vanished counter is an error: the totals say what is missing.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from pathlib import Path
 from types import TracebackType
 
 from dlbench.engines.base import Exit, Scope
-from dlbench.errors import UserError
 from dlbench.monitor.gpu import Gpus
 from dlbench.monitor.lines import Lines
 from dlbench.monitor.main_process import MainProcess, SystemCpu
+from dlbench.monitor.rate import DEFAULT_HZ, check_rate
 from dlbench.monitor.samples import (
     GpuSample,
     Reading,
@@ -29,18 +29,9 @@ from dlbench.monitor.samples import (
 )
 from dlbench.monitor.source import CounterSource, Gone, StatsStream, choose
 
-SLOWEST_HZ, FASTEST_HZ = 0.1, 20.0
 _SECOND = 0.999
 """Costly readings and the writing are this far apart at least: a little less than a second, so that
 at 1 Hz each sample has everything. At 10 Hz this halves what the monitor costs."""
-
-
-def check_rate(hz: float) -> None:
-    if not SLOWEST_HZ <= hz <= FASTEST_HZ:
-        raise UserError(
-            f"A sampling rate of {hz:g} Hz is not possible.",
-            f"Choose one from {SLOWEST_HZ:g} to {FASTEST_HZ:g} Hz.",
-        )
 
 
 class Monitor:
@@ -50,7 +41,7 @@ class Monitor:
         self,
         scope: Scope,
         file: Path,
-        hz: float = 1.0,
+        hz: float = DEFAULT_HZ,
         zero: float | None = None,
         gpus: tuple[str, ...] = (),
         stats: StatsStream | None = None,

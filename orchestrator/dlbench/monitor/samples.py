@@ -1,4 +1,4 @@
-"""What the monitor measures, and how that stands in `samples.jsonl`.
+"""What the monitor measures, and how `samples.jsonl` holds it.
 
 The file is described in bench/FORMATS.md. It is appended to line by line while a trial runs, so a
 reader must cope with a file that ends in the middle of a line.
@@ -11,6 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
+
+from dlbench.formats import check_version, known_fields
+from dlbench.monitor.rate import DEFAULT_HZ
 
 VERSION = 1
 
@@ -34,7 +37,7 @@ class GpuSample:
     """The device's index."""
     util_percent: float | None = None
     memory_bytes: int | None = None
-    """Used on the whole device, by whomever."""
+    """Used on the whole device, by any program."""
     process_memory_bytes: int | None = None
     """Used by the trial's own processes."""
     power_w: float | None = None
@@ -58,7 +61,7 @@ class Sample:
     system_cpu_percent: float | None = None
     """The whole machine's, since it was last given; read once a second at most."""
     anon_bytes: int | None = None
-    """The part of the memory that is no file cache; read once a second at most."""
+    """The part of the memory that is not file cache; read once a second at most."""
     gpus: tuple[GpuSample, ...] = ()
 
 
@@ -146,11 +149,12 @@ def read_samples(path: Path) -> Samples | None:
         try:
             content = json.loads(line)
             if header is None:
-                if content["v"] != VERSION:
-                    return None
+                if "v" not in content:
+                    raise ValueError("not a header")
+                check_version(content, VERSION, path)
                 header = content
             elif content.get("totals"):
-                totals = _totals(content)
+                totals = Totals(**known_fields(Totals, content))
             else:
                 samples.append(_sample(content))
         except (ValueError, KeyError, TypeError, AttributeError):
@@ -159,7 +163,7 @@ def read_samples(path: Path) -> Samples | None:
         return None
     return Samples(
         source=str(header.get("source", "")),
-        hz=float(header.get("hz", 1.0)),
+        hz=float(header.get("hz", DEFAULT_HZ)),
         cpus=float(header.get("cpus", 1.0)),
         gpus=tuple(header.get("gpus", ())),
         samples=tuple(samples),
@@ -187,7 +191,7 @@ def _plain(record: GpuSample | Totals) -> dict[str, Any]:
 
 
 def _sample(content: dict[str, Any]) -> Sample:
-    gpus = tuple(GpuSample(**_known(GpuSample, gpu)) for gpu in content.get("gpus", ()))
+    gpus = tuple(GpuSample(**known_fields(GpuSample, gpu)) for gpu in content.get("gpus", ()))
     return Sample(
         t=float(content["t"]),
         cpu_s=float(content["cpu_s"]),
@@ -197,11 +201,3 @@ def _sample(content: dict[str, Any]) -> Sample:
         anon_bytes=content.get("anon_bytes"),
         gpus=gpus,
     )
-
-
-def _totals(content: dict[str, Any]) -> Totals:
-    return Totals(**_known(Totals, content))
-
-
-def _known(kind: type, content: dict[str, Any]) -> dict[str, Any]:
-    return {name: content[name] for name in kind.__dataclass_fields__ if name in content}  # type: ignore[attr-defined]

@@ -27,7 +27,7 @@ class CounterSource(Protocol):
         """The present counters; None: nothing new yet. Raises `Gone`."""
 
     def anon(self) -> int | None:
-        """Memory that is no file cache, if it can be told."""
+        """Memory that is not file cache, if that is known."""
 
     def pids(self) -> frozenset[int]:
         """The trial's processes."""

@@ -135,7 +135,7 @@ class ProcessTree:
             return
         self._newest = newest
         present = {name for name in os.listdir("/proc") if name.isdigit()}  # noqa: PTH208
-        found: dict[int, tuple[_Files, _Stat]] = {}
+        candidates: dict[int, tuple[_Files, _Stat]] = {}
         for name in present - self._seen:
             pid = int(name)
             if pid in self._files:
@@ -145,19 +145,19 @@ class ProcessTree:
             except OSError:
                 continue
             try:
-                found[pid] = files, files.read()[0]
+                candidates[pid] = files, files.read()[0]
             except (OSError, ValueError, IndexError):
                 files.close()
         self._seen = present
         grown = True
         while grown:
             grown = False
-            for pid, (files, stat) in list(found.items()):
+            for pid, (files, stat) in list(candidates.items()):
                 if stat.parent in self._files or stat.session == self._session:
                     self._files[pid] = files
-                    del found[pid]
+                    del candidates[pid]
                     grown = True
-        for files, _ in found.values():
+        for files, _ in candidates.values():
             files.close()
 
     def _keep_lost(self, now: dict[int, _Stat]) -> None:
@@ -178,7 +178,7 @@ class ProcessTree:
             if parent is not None and parent in self._last:
                 gained = now[parent].children - self._last[parent].children
             missing = ticks - gained
-            # Sums are rounded down to ticks, user and system apart: that much is no loss.
+            # Sums are rounded down to ticks, user and system apart: that much is not lost.
             if missing > 2 * count:
                 self._lost += missing
 

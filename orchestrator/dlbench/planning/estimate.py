@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dlbench import datasets, workloads
 from dlbench.datasets import store
 from dlbench.environments import releases, wheels
 from dlbench.environments.releases import Release
 from dlbench.planning.plan import Trial
-from dlbench.running.workshop import Workshop
+
+if TYPE_CHECKING:
+    from dlbench.running.workshop import Workshop
 
 _FLOPS_A_CORE = 8e9
 """What frameworks get out of one core on models like these; measured on an ordinary server core."""

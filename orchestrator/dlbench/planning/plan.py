@@ -1,4 +1,4 @@
-"""From what was asked to the list of trials, in the order in which they will run.
+"""From the user's choices to the list of trials, in the order in which they will run.
 
 Repeats are rounds: each round runs every contender once, in an order drawn from the seed, so that
 a slow hour of the machine falls on all of them alike.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dlbench import suites, workloads
@@ -17,42 +17,22 @@ from dlbench.engines.base import Limits
 from dlbench.environments import releases
 from dlbench.environments.releases import Release
 from dlbench.errors import UserError, unknown
+from dlbench.formats import check_version, known_fields
+from dlbench.planning.choices import Choices
 from dlbench.suites import Suite
 
+VERSION = 1
+"""Of a line of plan.jsonl."""
 DEVICES = ("cpu", "gpu")
 SETTINGS = ("matched", "native")
 SOURCES = ("real", "synthetic")
 
 
 @dataclass(frozen=True)
-class Choices:
-    """What a user asked for; None or empty: as the suite has it."""
-
-    suite: str = "quick"
-    frameworks: tuple[str, ...] = ()
-    workloads: tuple[str, ...] = ()
-    devices: tuple[str, ...] = ()
-    gpu: str | None = None
-    settings: tuple[str, ...] = ()
-    data: str | None = None
-    repeats: int | None = None
-    seed: int | None = None
-    epochs: int | None = None
-    steps: int | None = None
-    time_limit: str | None = None
-    cpus: float | None = None
-    memory: str | None = None
-    threads: str = "default"
-    save: bool = False
-
-
-@dataclass(frozen=True)
 class Trial:
-    """One trial to be run. Its id is the digest of everything that defines it (see jobs.py)."""
+    """One trial to be run. Its id is the digest of what defines it (see running/jobs.py)."""
 
     id: str
-    index: int
-    round: int
     release: str
     workload: str
     device: str
@@ -60,16 +40,20 @@ class Trial:
     setting: str
     variant: str
     seed: int
-    repeat: int
     epochs: int
-    steps: int | None
-    data: str
-    threads: int | None
-    cpus: float | None
-    memory_bytes: int | None
     seconds: float
-    gpus: tuple[str, ...]
-    save: bool
+    index: int = 0
+    round: int = 0
+    repeat: int = 0
+    steps: int | None = None
+    data: str = "real"
+    threads: int | None = None
+    cpus: float | None = None
+    memory_bytes: int | None = None
+    gpus: tuple[str, ...] = ()
+    save: bool = False
+    usual_variant: bool = True
+    """Whether `variant` is the release's usual one, which need not be named."""
 
     @property
     def limits(self) -> Limits:
@@ -78,13 +62,17 @@ class Trial:
     @property
     def label(self) -> str:
         """What people read: the release, with a variant that is not the usual one."""
-        usual = releases.find(self.release).variants[0]
-        return self.release if self.variant == usual else f"{self.release}:{self.variant}"
+        return self.release if self.usual_variant else f"{self.release}:{self.variant}"
+
+    def to_json(self) -> dict[str, Any]:
+        """A line of plan.jsonl."""
+        return {"v": VERSION, **asdict(self)}
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Trial:
-        known = {field.name: content[field.name] for field in fields(cls)}
-        return cls(**{**known, "gpus": tuple(known["gpus"])})
+        """From a line of plan.jsonl; one without a version is of version 1."""
+        check_version(content, VERSION, "plan.jsonl", missing=1)
+        return cls(**{**known_fields(cls, content), "gpus": tuple(content["gpus"])})
 
 
 @dataclass(frozen=True)
@@ -137,6 +125,7 @@ def draft(choices: Choices, engine: str) -> Draft:
                     seconds=seconds,
                     gpus=gpus if device == "gpu" else (),
                     save=choices.save,
+                    usual_variant=variant == release.variants[0],
                 )
             )
     return Draft(suite, tuple(trials), tuple(notes))
@@ -196,7 +185,7 @@ def _contenders(
             for device in suite.devices:
                 if device not in release.devices:
                     if explicit and len(suite.devices) == 1:
-                        release.lock(device)  # raises: the user asked for just this
+                        release.lock(device)  # raises: the user chose just this
                     notes.append(f"{release.name} has no packages for device {device!r}: left out.")
                     continue
                 for setting in suite.settings:
@@ -237,9 +226,8 @@ def _threads(text: str) -> int | None:
 
 
 def _gpus(choices: Choices) -> tuple[str, ...]:
-    if choices.gpu in (None, "none"):
+    if choices.gpu is None or choices.gpu == "none":
         return ("all",)
-    assert choices.gpu is not None
     chosen = tuple(part.strip() for part in choices.gpu.split(",") if part.strip())
     for part in chosen:
         if part != "all" and not part.isdigit() and not re.fullmatch(r"(GPU|MIG)-[\w/-]+", part):

@@ -189,7 +189,7 @@ def load(folder: Path) -> Material:
     sources = [Campaign.open(source.folder) for source in frames.sources]
     return Material(
         frames,
-        frames.sources[0].about,
+        frames.sources[0].about.to_json(),
         tuple(trial for source in sources for trial in source.trials()),
         tuple(results.values()),
         tuple(certificate for source in sources for certificate in _certificates(source)),

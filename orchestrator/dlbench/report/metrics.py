@@ -26,12 +26,16 @@ class Metric:
         return "mean" if self.kind.scale == "difference" else "median"
 
     def of(self, result: TrialResult) -> float | None:
-        found = result.resources if self.resource else result.metrics
+        found = _used(result) if self.resource else result.metrics
         value = _number(found.get(self.key))
         if self.or_larger:
             other = _number(found.get(self.or_larger))
             value = max((v for v in (value, other) if v is not None), default=None)
         return None if value is None else value * self.factor
+
+
+def _used(result: TrialResult) -> dict[str, object]:
+    return vars(result.resources) if result.resources else {}
 
 
 def _number(value: object) -> float | None:

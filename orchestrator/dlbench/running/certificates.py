@@ -1,7 +1,7 @@
 """The certificate: the recorded proof that a release's model equals the reference.
 
-The proof itself is made inside the environment (bench/verify.py). Here it is asked for once for
-each release, graph, engine and version of the code, and kept.
+The proof itself is made inside the environment (bench/verify.py), by a trial that verifies instead
+of training. It is made once for each release, graph, engine and version of the code, and kept.
 """
 
 from __future__ import annotations
@@ -9,22 +9,24 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dlbench import formats, paths
+from dlbench import paths
 from dlbench.campaigns.folder import write_whole
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.datasets import find as find_dataset
 from dlbench.datasets import store
-from dlbench.engines.base import Limits, Request
 from dlbench.environments.releases import Release
 from dlbench.environments.wheels import exclusively
-from dlbench.running.bench_code import bench_folder
-from dlbench.running.execute import ExecutionObserver, execute, log_tail
-from dlbench.running.jobs import software
+from dlbench.errors import UserError
+from dlbench.formats import check_version, digest, known_fields
+from dlbench.planning.plan import Trial
+from dlbench.running.execute import execute, log_tail
+from dlbench.running.jobs import job_of, request_of, software
 from dlbench.running.workshop import Workshop
 from dlbench.workloads import Workload
 
@@ -84,9 +86,13 @@ class Certificate:
         return {"v": VERSION, **asdict(self)}
 
     @classmethod
-    def from_json(cls, content: dict[str, Any]) -> Certificate:
-        known = {key: content[key] for key in cls.__dataclass_fields__ if key in content}
-        return cls(**{**known, "checks": tuple(Check(**check) for check in content["checks"])})
+    def from_json(
+        cls, content: Mapping[str, Any], file: Path | str = "the certificate"
+    ) -> Certificate:
+        """From the content of `file`; keys that this version does not know are left out."""
+        check_version(content, VERSION, file)
+        checks = tuple(Check(**known_fields(Check, check)) for check in content["checks"])
+        return cls(**{**known_fields(cls, content), "checks": checks})
 
 
 def certify(
@@ -100,64 +106,44 @@ def certify(
     setting: str = "matched",
     gpus: tuple[str, ...] = (),
     again: bool = False,
-    watch: ExecutionObserver | None = None,
 ) -> Certificate:
     """The certificate of this release for this workload: the kept one, or a new one."""
-    variant = variant or release.variants[0]
     data = store.prepare_proof(find_dataset(workload.dataset))
-    job = {
-        "v": formats.VERSION,
-        "id": "certificate",
-        "action": "verify",
-        "framework": release.framework,
-        "version": release.version,
-        "adapter": release.adapter,
-        "variant": variant,
-        "device": device,
-        "setting": setting,
-        "seed": _SEED,
-        "threads": None,
-        "graph": workload.proof_graph,
-        "recipe": workload.recipe,
-        "budget": {"epochs": 1, "steps": None},
-        "data": data.to_job(),
-        "save": False,
-    }
-    key = formats.digest([job, software(release, device), workshop.engine.name, VERSION])[:24]
+    trial = Trial(
+        id="certificate",
+        release=release.name,
+        workload=workload.name,
+        device=device,
+        engine=workshop.engine.name,
+        setting=setting,
+        variant=variant or release.variants[0],
+        seed=_SEED,
+        epochs=1,
+        seconds=_SECONDS,
+        gpus=gpus,
+    )
+    job = job_of(trial, data, "verify")
+    key = digest([job, software(release, device), trial.engine, VERSION])[:24]
     kept = paths.cache() / "certificates" / f"{key}.json"
-    if not again and (found := _read(kept)):
-        return found
+    if not again and (known := _read(kept)):
+        return known
     with ExitStack() as stack:
         # another dlbench may be making the same one: then this one waits, and reads it
         stack.enter_context(exclusively(kept.with_suffix(".lock")))
-        if not again and (found := _read(kept)):
-            return found
+        if not again and (known := _read(kept)):
+            return known
         folder = Path(tempfile.mkdtemp(prefix="verify-", dir=kept.parent))
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        (folder / "out").mkdir()
-        (folder / "job.json").write_text(json.dumps(job))
-        request = Request(
-            trial=key[:16],
-            campaign=f"certificate-{key[:16]}",
+        request = request_of(
+            replace(trial, id=key[:16]),
+            job,
+            data,
+            folder=folder,
             environment=environment,
-            bench=bench_folder(release.adapter_from),
-            job=folder / "job.json",
-            data=data.folder,
-            out=folder / "out",
-            log=folder / "log.txt",
-            limits=Limits(seconds=_SECONDS),
-            gpus=gpus,
-            variables={**_QUICK, **release.variables},
-            cache=release.cache_folder(device, workshop.engine.name),
+            campaign=f"certificate-{key[:16]}",
+            variables=_QUICK,
         )
-        ended = execute(
-            workshop.engine,
-            request,
-            folder / "samples.jsonl",
-            folder / "events.jsonl",
-            stats=workshop.stats(),
-            watch=watch,
-        )
+        ended = execute(workshop.engine, request, folder, stats=workshop.stats())
         if ended.outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
         checks = tuple(_check(event.fields) for event in ended.events if event.kind == "check")
@@ -169,9 +155,9 @@ def certify(
             key=key,
             release=release.name,
             workload=workload.name,
-            variant=variant,
+            variant=trial.variant,
             device=device,
-            engine=workshop.engine.name,
+            engine=trial.engine,
             passed=whole and all(check.passed for check in checks),
             checks=checks,
             reason=reason,
@@ -194,8 +180,8 @@ def _check(fields: dict[str, Any]) -> Check:
 
 
 def _read(path: Path) -> Certificate | None:
+    """The kept certificate; None: there is none that can be used."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        return Certificate.from_json(content) if content["v"] == VERSION else None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+        return Certificate.from_json(json.loads(path.read_text(encoding="utf-8")), path)
+    except (UserError, OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None  # it is made again

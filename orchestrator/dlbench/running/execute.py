@@ -1,13 +1,13 @@
-"""Runs one job in one environment, from launch to end: engine, monitor and events brought together.
+"""Runs one request in one environment, from launch to end: engine, monitor and events together.
 
 Nothing that a trial does ends more than that trial: it is stopped at its time limit, when it fills
-its output folder, and when it writes what is no event.
+its output folder, and when it writes something that is not an event.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,12 +18,13 @@ from dlbench.engines.base import Engine, Exit, Request, Running
 from dlbench.engines.refusals import DaemonGone, GpuRefused
 from dlbench.errors import UserError
 from dlbench.formats import Event
+from dlbench.monitor.rate import DEFAULT_HZ
 from dlbench.monitor.sampler import Monitor
 from dlbench.monitor.source import StatsStream
 from dlbench.running.trial_events import TrialEvents
 
 _POLL_S = 0.1
-_WEIGH_S = 2.0
+_SIZE_CHECK_S = 2.0
 _TAIL_LINES = 20
 
 
@@ -39,7 +40,9 @@ class Execution:
 
 
 class ExecutionObserver:
-    """Told of everything as it happens; does nothing by itself."""
+    """Called by `execute` while one trial runs; this one ignores all calls.
+
+    The campaign that the trial belongs to has an observer of its own (CampaignObserver)."""
 
     def event(self, event: Event) -> None:
         """The trial wrote an event."""
@@ -51,82 +54,79 @@ class ExecutionObserver:
 def execute(
     engine: Engine,
     request: Request,
-    samples: Path,
-    events: Path,
+    folder: Path,
     *,
-    hz: float = 1.0,
+    hz: float = DEFAULT_HZ,
     stats: Callable[[str], StatsStream] | None = None,
-    watch: ExecutionObserver | None = None,
+    observer: ExecutionObserver | None = None,
 ) -> Execution:
-    """Run the request to its end. Ctrl-C ends it as `interrupted`; the caller decides what next."""
-    watch = watch or ExecutionObserver()
+    """Run the request to its end; `folder` gets its samples.jsonl and events.jsonl.
+
+    Ctrl-C ends it as `interrupted`; the caller decides what comes next."""
+    observer = observer or ExecutionObserver()
     started = datetime.now(UTC).isoformat(timespec="seconds")
     zero = time.monotonic()
-    seen: list[Event] = []
 
-    def ended(outcome: Outcome, reason: str) -> Execution:
-        return Execution(outcome, reason, started, time.monotonic() - zero, tuple(seen))
+    def execution(outcome: Outcome, reason: str, events: Sequence[Event] = ()) -> Execution:
+        return Execution(outcome, reason, started, time.monotonic() - zero, tuple(events))
 
     try:
         running = engine.start(request)
     except GpuRefused as refusal:
-        return ended(Outcome.UNSUPPORTED, str(refusal))
+        return execution(Outcome.UNSUPPORTED, str(refusal))
     except DaemonGone:
         raise
     except UserError as refusal:
-        return ended(Outcome.CRASHED, f"It could not be started. {refusal}")
+        return execution(Outcome.CRASHED, f"It could not be started. {refusal}")
     except KeyboardInterrupt:
-        return ended(Outcome.INTERRUPTED, "Interrupted by the user.")
+        return execution(Outcome.INTERRUPTED, "Interrupted by the user.")
     exit: Exit | None = None
     verdict: tuple[Outcome, str] | None = None
     stream = stats(running.scope.container) if stats and running.scope.container else None
-    monitor = Monitor(running.scope, samples, hz, zero, request.gpus, stream)
-    follower = TrialEvents(request.out / "events.jsonl", events, zero)
+    monitor = Monitor(running.scope, folder / "samples.jsonl", hz, zero, request.gpus, stream)
+    events = TrialEvents(request.out / "events.jsonl", folder / "events.jsonl", zero)
     try:
         monitor.start()
-        exit, verdict = _attend(running, request, follower, seen, monitor, watch, zero)
+        exit, verdict = _attend(running, request, events, monitor, observer, zero)
     except KeyboardInterrupt:
         verdict = Outcome.INTERRUPTED, "Interrupted by the user."
     finally:
         if exit is None:
             exit = running.stop()
-        for event in follower.new():
-            seen.append(event)
-            watch.event(event)
+        for event in events.new():
+            observer.event(event)
         monitor.stop(exit)
-        follower.close()
+        events.close()
         running.close()
-    outcome, reason = verdict or classify(exit, seen, follower.violation)
-    return ended(outcome, reason)
+    outcome, reason = verdict or classify(exit, events.seen, events.violation)
+    return execution(outcome, reason, events.seen)
 
 
 def _attend(
     running: Running,
     request: Request,
-    follower: TrialEvents,
-    seen: list[Event],
+    events: TrialEvents,
     monitor: Monitor,
-    watch: ExecutionObserver,
+    observer: ExecutionObserver,
     zero: float,
 ) -> tuple[Exit | None, tuple[Outcome, str] | None]:
     """(exit, None) when it ended by itself; (None, verdict) when it must be stopped."""
-    weigh_at = zero + _WEIGH_S
+    size_check_at = zero + _SIZE_CHECK_S
     while True:
         exit = running.wait(_POLL_S)
-        for event in follower.new():
-            seen.append(event)
-            watch.event(event)
-        watch.tick(monitor)
+        for event in events.new():
+            observer.event(event)
+        observer.tick(monitor)
         if exit is not None:
             return exit, None
         now = time.monotonic()
-        if follower.violation:
-            return None, (Outcome.CRASHED, f"It wrote {follower.violation}.")
+        if events.violation:
+            return None, (Outcome.CRASHED, f"It wrote {events.violation}.")
         limit = request.limits.seconds
         if limit is not None and now - zero > limit:
             return None, (Outcome.TIMEOUT, f"It reached its time limit of {limit:g} s.")
-        if now >= weigh_at:
-            weigh_at = now + _WEIGH_S
+        if now >= size_check_at:
+            size_check_at = now + _SIZE_CHECK_S
             if outfolder.size(request.out) > request.limits.output_bytes:
                 allowed = request.limits.output_bytes
                 return None, (Outcome.CRASHED, f"It wrote more than {allowed:,} bytes of output.")

@@ -1,31 +1,25 @@
-"""The job of a trial, and its identity: the digest of everything that defines the trial."""
+"""A trial's job (what its process reads), its identity, and the request that starts it.
+
+All three are made here alone, for trials and for certificates.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from dlbench import formats, workloads
+from dlbench.campaigns.folder import write_whole
 from dlbench.datasets.store import PreparedData
+from dlbench.engines.base import Request
 from dlbench.environments import releases
 from dlbench.environments.releases import Release
+from dlbench.formats import Action, Job
 from dlbench.planning.plan import Trial
-from dlbench.running.bench_code import bench_digest
-
-
-def identified(trial: Trial, data: PreparedData) -> Trial:
-    """The trial with its id."""
-    release = releases.find(trial.release)
-    job = job_of(trial, data)
-    defining = {
-        "job": {key: value for key, value in job.items() if key != "id"},
-        **software(release, trial.device),
-        "engine": trial.engine,
-        "repeat": trial.repeat,
-        "limits": [trial.cpus, trial.memory_bytes, trial.seconds],
-        "gpus": trial.gpus,
-    }
-    return replace(trial, id=formats.digest(defining)[:16])
+from dlbench.running.bench_code import bench_digest, bench_folder
 
 
 def software(release: Release, device: str) -> dict[str, Any]:
@@ -37,13 +31,13 @@ def software(release: Release, device: str) -> dict[str, Any]:
     }
 
 
-def job_of(trial: Trial, data: PreparedData) -> dict[str, Any]:
-    """What the trial's process reads."""
+def job_of(trial: Trial, data: PreparedData, action: Action = "train") -> Job:
+    """What the trial's process reads; to be verified, the model in its smaller size."""
     release, workload = releases.find(trial.release), workloads.find(trial.workload)
     return {
         "v": formats.VERSION,
         "id": trial.id,
-        "action": "train",
+        "action": action,
         "framework": release.framework,
         "version": release.version,
         "adapter": release.adapter,
@@ -52,9 +46,74 @@ def job_of(trial: Trial, data: PreparedData) -> dict[str, Any]:
         "setting": trial.setting,
         "seed": trial.seed,
         "threads": trial.threads,
-        "graph": workload.graph,
+        "graph": workload.graph if action == "train" else workload.proof_graph,
         "recipe": workload.recipe,
         "budget": {"epochs": trial.epochs, "steps": trial.steps},
         "data": data.to_job(),
         "save": trial.save,
     }
+
+
+def identified(trials: Sequence[Trial], data: Mapping[str, PreparedData]) -> list[Trial]:
+    """The trials with their ids; `data` by workload.
+
+    An id is the digest of all that defines what is run: the job (framework, version, adapter,
+    variant, device, setting, seed, threads, graph, recipe, budget, data, save), the lock and
+    the variables of the release, the code of bench, the engine, the number of the repeat, the
+    limits and the GPUs. It says nothing of where or when. Graph, recipe and data come in as digests
+    of their own, which are worked out once a workload: thousands of trials share them.
+    """
+    heavy: dict[str, dict[str, str]] = {}
+    built: dict[tuple[str, str], dict[str, Any]] = {}
+    named = []
+    for trial in trials:
+        job = job_of(trial, data[trial.workload])
+        if trial.workload not in heavy:
+            heavy[trial.workload] = {
+                "graph": formats.digest(job["graph"]),
+                "recipe": formats.digest(job["recipe"]),
+                "data": formats.digest(job["data"]),
+            }
+        environment = trial.release, trial.device
+        if environment not in built:
+            built[environment] = software(releases.find(trial.release), trial.device)
+        defining = {
+            "job": {**job, **heavy[trial.workload], "id": None},
+            **built[environment],
+            "engine": trial.engine,
+            "repeat": trial.repeat,
+            "limits": [trial.cpus, trial.memory_bytes, trial.seconds],
+            "gpus": trial.gpus,
+        }
+        named.append(replace(trial, id=formats.digest(defining)[:16]))
+    return named
+
+
+def request_of(
+    trial: Trial,
+    job: Job,
+    data: PreparedData,
+    *,
+    folder: Path,
+    environment: str,
+    campaign: str,
+    variables: Mapping[str, str] | None = None,
+) -> Request:
+    """The request to run the job in `folder`, where job.json and out/ are made for it."""
+    release = releases.find(trial.release)
+    (folder / "out").mkdir(parents=True)
+    write_whole(folder / "job.json", json.dumps(job, indent=1))
+    return Request(
+        trial=trial.id,
+        campaign=campaign,
+        environment=environment,
+        bench=bench_folder(release.adapter_from),
+        job=folder / "job.json",
+        data=data.folder,
+        out=folder / "out",
+        log=folder / "log.txt",
+        limits=trial.limits,
+        gpus=trial.gpus,
+        variables={**(variables or {}), **release.variables},
+        cache=release.cache_folder(trial.device, trial.engine),
+    )

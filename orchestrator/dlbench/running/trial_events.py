@@ -1,8 +1,9 @@
-"""Follows the events that a trial writes, line by line, trusting nothing.
+"""Reads the events file of one running trial, line by line, and trusts nothing in it.
 
 The trial writes `out/events.jsonl`; what proves to be an event is copied to the campaign's own
-`events.jsonl`, its time counted from the trial's launch. The first line that is not ends the
-following: nothing behind it is believed.
+`events.jsonl`, its time counted from the trial's launch. The first line that is not an event ends
+the reading: nothing after it is believed. (campaigns/follower.py follows a whole campaign that
+another process runs.)
 """
 
 from __future__ import annotations
@@ -20,15 +21,17 @@ _OTHER_CLOCK_S = 60.0
 
 
 class TrialEvents:
-    """Reads new events whenever it is asked; never waits."""
+    """Each call of `new` reads the new events; it never waits."""
 
     def __init__(self, source: Path, target: Path, zero: float) -> None:
         self._source, self._zero = source, zero
         self._reading: BinaryIO | None = None
         self._writing = target.open("a", encoding="utf-8")
         self._rest = b""
+        self.seen: list[Event] = []
+        """All events so far."""
         self.violation: str | None = None
-        """What was wrong with the first line that was no event."""
+        """What was wrong with the first line that was not an event."""
 
     def new(self) -> Iterator[Event]:
         """The events since the last time."""
@@ -53,6 +56,7 @@ class TrialEvents:
                     self.violation = str(error)
                     break
                 self._writing.write(event.line() + "\n")
+                self.seen.append(event)
                 yield event
         self._writing.flush()
 

@@ -81,12 +81,12 @@ class Workshop:
                 "Docker has no NVIDIA runtime. Install the NVIDIA Container Toolkit and run"
                 " `nvidia-ctk runtime configure --runtime=docker`, then restart Docker."
             )
-        found = inventory()
-        if not found.devices:
-            return f"No GPU is seen here. {found.reason} Install or load the NVIDIA driver."
-        for card in found.devices:
+        gpus = inventory()
+        if not gpus.devices:
+            return f"No GPU is seen here. {gpus.reason} Install or load the NVIDIA driver."
+        for card in gpus.devices:
             generation = int((card.compute or "0").replace(".", ""))
-            if refusal := cuda.refusal(release, found.driver or "0", generation):
+            if refusal := cuda.refusal(release, gpus.driver or "0", generation):
                 return refusal
         return None
 

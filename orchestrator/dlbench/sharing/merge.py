@@ -2,7 +2,7 @@
 
 A trial's id says what was run, not where: two machines that ran the same suite have the same ids.
 Both are kept, the second under an id with its machine's digest. The same trial of the same machine
-must have the same measurements, to the last digit, or nobody could say which of the two is meant.
+must have the same measurements, to the last digit: otherwise it is unclear which one is meant.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ import hashlib
 import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from dlbench import __version__
 from dlbench.analysis.opened import OpenedCampaign, PlannedTrial, machines, open_campaign
-from dlbench.campaigns.folder import VERSION, write_whole
+from dlbench.campaigns.about import CampaignAbout
+from dlbench.campaigns.folder import write_whole
 from dlbench.engines.outfolder import open_regular
 from dlbench.errors import UserError
 from dlbench.formats import digest
@@ -58,7 +59,7 @@ def merge(campaigns: Sequence[Path], out: Path) -> Merged:
     if len(campaigns) < 2:
         raise UserError("There is nothing to merge.", "Name two campaigns at least.")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UserError(f"{out} is not empty.", "Choose another place with -o.")
+        raise UserError(f"{out} is not empty.", "Choose another folder with -o.")
     sources = [open_campaign(campaign_folder(path)) for path in campaigns]
     making = out.with_name(f".{out.name}.new")
     shutil.rmtree(making, ignore_errors=True)
@@ -71,14 +72,14 @@ def merge(campaigns: Sequence[Path], out: Path) -> Merged:
         every = machines(sources)
         plan = "".join(json.dumps(line) + "\n" for line in kept.plan)
         write_whole(making / "plan.jsonl", plan)
-        about = json.dumps(_about(sources, every, kept), indent=1)
+        about = json.dumps(_about(sources, every, kept).to_json(), indent=1)
         write_whole(making / "campaign.json", about)
         if out.exists():
             out.rmdir()
         making.replace(out)
     except OSError as error:
         raise UserError(
-            f"{out} can't be written ({error.strerror or error}).", "Choose another place with -o."
+            f"{out} can't be written ({error.strerror or error}).", "Choose another folder with -o."
         ) from error
     finally:
         shutil.rmtree(making, ignore_errors=True)
@@ -87,31 +88,22 @@ def merge(campaigns: Sequence[Path], out: Path) -> Merged:
 
 def _about(
     sources: Sequence[OpenedCampaign], every: dict[str, dict[str, Any]], kept: _Kept
-) -> dict[str, Any]:
-    first = sources[0].about
-    suites = list(dict.fromkeys(str(source.about.get("suite", "")) for source in sources))
-    notes = [str(note) for source in sources for note in source.about.get("notes") or ()]
+) -> CampaignAbout:
+    """The first campaign's, with what is known of all of them."""
+    suites = dict.fromkeys(source.about.suite for source in sources)
+    notes = [note for source in sources for note in source.about.notes]
     if kept.unfinished:
         notes.append(f"{kept.unfinished} trials had not ended and were left out.")
-    return {
-        "v": VERSION,
-        "id": digest([source.id for source in sources])[:12],
-        "dlbench": __version__,
-        "bench": first.get("bench", ""),
-        "suite": " + ".join(suites),
-        "command": ["dlbench", "merge"],
-        "choices": first.get("choices", {}),
-        "engine": first.get("engine", ""),
-        "hz": first.get("hz", 1.0),
-        "notes": list(dict.fromkeys(notes)),
-        "machine": first.get("machine", {}),
-        "machines": list(every.values()),
-        "merged": [
-            one
-            for source in sources
-            for one in source.about.get("merged") or [{**source.about, "id": source.id}]
-        ],
-    }
+    return replace(
+        sources[0].about,
+        id=digest([source.id for source in sources])[:12],
+        dlbench=__version__,
+        suite=" + ".join(suites),
+        command=("dlbench", "merge"),
+        notes=tuple(dict.fromkeys(notes)),
+        machines=tuple(every.values()),
+        merged=tuple(one for each in sources for one in each.about.merged or (each.about,)),
+    )
 
 
 def _add(source: OpenedCampaign, making: Path, kept: _Kept) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
+from dlbench.campaigns.about import CampaignAbout
 from dlbench.campaigns.folder import Campaign
 from dlbench.campaigns.outcomes import Outcome
-from dlbench.campaigns.trial_result import TrialResult
+from dlbench.campaigns.trial_result import Scale, TrialResult
 from dlbench.formats import Event, digest
+from dlbench.monitor.resources import Resources
 from dlbench.planning.plan import Trial
 
 
@@ -44,11 +45,10 @@ def write(
         for cell in cells:
             if turn < len(cell.values):
                 planned.append((_trial(cell, turn, len(planned)), cell, cell.values[turn]))
-    about = {
-        "id": digest(name)[:12], "dlbench": "0", "bench": "", "suite": name, "command": ["dlbench"],
-        "choices": {}, "engine": "process", "hz": 1.0, "notes": [],
-        "machine": {"digest": machine, "cpu_model": "a processor"},
-    }  # fmt: skip
+    about = CampaignAbout(
+        id=digest(name)[:12], dlbench="0", suite=name, command=("dlbench",), engine="process",
+        machine={"digest": machine, "cpu_model": "a processor"},
+    )  # fmt: skip
     campaign = Campaign.create(folder, about, [trial for trial, _, _ in planned])
     for trial, cell, value in planned:
         campaign.write_result(_result(trial, cell, value, machine))
@@ -74,8 +74,6 @@ def _trial(cell: Cell, turn: int, index: int) -> Trial:
 def _result(trial: Trial, cell: Cell, value: float, machine: str) -> TrialResult:
     same = ("id", "index", "round", "release", "workload", "device", "engine", "setting",
             "variant", "seed", "repeat")  # fmt: skip
-    scale: dict[str, Any] = {"epochs": cell.epochs, "steps": None, "batch": 32, "data": "d" * 64,
-                             "source": "real"}  # fmt: skip
     return TrialResult(
         **{key: getattr(trial, key) for key in same},
         outcome=cell.outcome,
@@ -83,9 +81,9 @@ def _result(trial: Trial, cell: Cell, value: float, machine: str) -> TrialResult
         started=f"2026-11-16T03:{trial.index // 60 % 60:02}:{trial.index % 60:02}+00:00",
         wall_s=20.0,
         metrics={**cell.metrics, cell.metric: value},
-        resources={"source": "cgroup-v2", "samples": 3, "memory_peak_bytes": 10**8},
+        resources=Resources("cgroup-v2", 3, memory_peak_bytes=10**8),
         curve=[{"epoch": 1, "train_s": 1.0, "loss": 2.0, "accuracy": 0.5}],
-        scale=scale,
+        scale=Scale(epochs=cell.epochs, batch=32, data="d" * 64, source="real"),
         certified=cell.certified,
         machine=machine,
     )

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from dlbench.campaigns.about import CampaignAbout
 from dlbench.campaigns.folder import Campaign
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.campaigns.trial_result import TrialResult
 from dlbench.errors import UserError
-from dlbench.planning.plan import Choices, draft
+from dlbench.planning.choices import Choices
+from dlbench.planning.plan import draft
 
 
 @pytest.fixture
 def campaign(tmp_path: Path) -> Campaign:
     trials = draft(Choices(frameworks=("numpy",), repeats=3), "process").trials
     named = [replace(trial, id=f"trial{trial.index}") for trial in trials]
-    return Campaign.create(tmp_path / "c", {"id": "abc"}, named)
+    return Campaign.create(tmp_path / "c", CampaignAbout("abc"), named)
 
 
 def result(campaign: Campaign, index: int, outcome: Outcome = Outcome.OK) -> TrialResult:
@@ -28,7 +29,7 @@ def result(campaign: Campaign, index: int, outcome: Outcome = Outcome.OK) -> Tri
         id=trial.id, index=index, round=trial.round, release=trial.release,
         workload=trial.workload, device="cpu", engine="process", setting="matched",
         variant=trial.variant, seed=trial.seed, repeat=trial.repeat, outcome=outcome, reason="",
-        started="", wall_s=1.0, metrics={"accuracy": 0.5}, resources={},
+        started="", wall_s=1.0, metrics={"accuracy": 0.5},
     )  # fmt: skip
 
 
@@ -74,7 +75,7 @@ def test_two_orchestrators(campaign: Campaign) -> None:
 
 def test_never_over_another_campaign(campaign: Campaign) -> None:
     with pytest.raises(UserError, match="already holds a campaign"):
-        Campaign.create(campaign.folder, {}, [])
+        Campaign.create(campaign.folder, CampaignAbout("abc"), [])
 
 
 @pytest.mark.parametrize("name", ["campaign.json", "plan.jsonl", "trials/trial0/trial.json"])
@@ -86,7 +87,28 @@ def test_damaged_files_are_named(campaign: Campaign, name: str) -> None:
         campaign.results()
 
 
-def test_another_version(campaign: Campaign) -> None:
-    (campaign.folder / "campaign.json").write_text(json.dumps({"v": 99}))
-    with pytest.raises(UserError, match="another version"):
+@pytest.mark.parametrize("name", ["campaign.json", "plan.jsonl", "trials/trial0/trial.json"])
+def test_another_version_is_refused(campaign: Campaign, name: str) -> None:
+    campaign.write_result(result(campaign, 0))
+    path = campaign.folder / name
+    path.write_text(path.read_text().replace('"v": 1', '"v": 99'))
+    with pytest.raises(UserError, match=f"{path.name} has format version 99") as caught:
         campaign.about()
+        campaign.results()
+    assert "the dlbench that wrote it" in caught.value.remedy
+
+
+def test_a_plan_without_a_version_is_of_the_first(campaign: Campaign) -> None:
+    planned, path = campaign.trials(), campaign.folder / "plan.jsonl"
+    path.write_text(path.read_text().replace('"v": 1, ', ""))
+    assert '"v"' not in path.read_text()
+    assert campaign.trials() == planned
+
+
+def test_a_folder_that_is_taken_or_closed(campaign: Campaign, tmp_path: Path) -> None:
+    Campaign(tmp_path / "new" / "campaign").check_new()
+    assert not (tmp_path / "new").exists()
+    with pytest.raises(UserError, match="already holds a campaign"):
+        campaign.check_new()
+    with pytest.raises(UserError, match="can't be written"):
+        Campaign(Path("/proc/nowhere")).check_new()

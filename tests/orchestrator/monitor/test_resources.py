@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from dlbench.monitor.resources import Stretch, summarise
@@ -110,8 +112,8 @@ def test_totals_are_the_kernels_where_there_are_any() -> None:
     assert (without.cpu_seconds, without.memory_peak_bytes) == (9.0, 400 * MIB)
 
 
-def test_cores_allotted_can_be_given() -> None:
-    assert summarise(trial(), [Stretch("train", 2, 8)], cpus=1.5).cpu_percent_mean == 100.0
+def test_use_is_of_the_cores_allotted() -> None:
+    assert summarise(replace(trial(), cpus=1.5), [Stretch("train", 2, 8)]).cpu_percent_mean == 100.0
 
 
 def test_gpus_are_put_together() -> None:

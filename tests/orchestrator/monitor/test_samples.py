@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from dlbench.errors import UserError
 from dlbench.monitor.samples import GpuSample, Sample, header_line, read_samples, sample_line
 
 HEADER = header_line("cgroup-v2", 10.0, 2.0, ("0",))
@@ -33,11 +34,16 @@ def test_a_torn_last_line_costs_only_itself(cut: int, tmp_path: Path) -> None:
     assert recorded.torn == 1
 
 
-@pytest.mark.parametrize(
-    "content", [b"", HEADER[:9], b"\x00" * 64, b'{"v":2,"source":"x"}\n', b"[]"]
-)
+@pytest.mark.parametrize("content", [b"", HEADER[:9], b"\x00" * 64, b"[]"])
 def test_a_file_that_says_nothing_gives_nothing(content: bytes, tmp_path: Path) -> None:
     file = tmp_path / "samples.jsonl"
     file.write_bytes(content)
     assert read_samples(file) is None
     assert read_samples(tmp_path / "none.jsonl") is None
+
+
+def test_another_version_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "samples.jsonl"
+    file.write_bytes(HEADER.replace(b'"v":1', b'"v":2') + sample_line(SAMPLE))
+    with pytest.raises(UserError, match=r"samples\.jsonl has format version 2"):
+        read_samples(file)

@@ -6,10 +6,10 @@ Two at a time, because most of a certificate is one thread's work. The others ar
 
 from __future__ import annotations
 
-import json
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -19,12 +19,11 @@ from bench.weights import digest, initial_weights
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.datasets import find as find_dataset
 from dlbench.datasets import store
-from dlbench.engines.base import Limits, Request
 from dlbench.environments import releases
 from dlbench.planning import plan
+from dlbench.planning.choices import Choices
 from dlbench.planning.graph import Graph
 from dlbench.running import jobs
-from dlbench.running.bench_code import bench_folder
 from dlbench.running.certificates import Certificate, certify
 from dlbench.running.execute import execute, log_tail
 from dlbench.running.workshop import open_workshop
@@ -89,22 +88,19 @@ def _see(name: str, folder: Path) -> Seen:
 
 def _train(release: releases.Release, environment: str, folder: Path) -> tuple[list[float], float]:
     """(the first losses, the last accuracy) on the real digits; dropout would differ by chance."""
-    choices = plan.Choices(frameworks=(release.name,), workloads=("digits-cnn",), repeats=1)
+    choices = Choices(frameworks=(release.name,), workloads=("digits-cnn",), repeats=1)
     (trial,) = plan.draft(choices, "process").trials
     data = store.prepare(find_dataset("digits"), "real")
     job = jobs.job_of(trial, data)
     job["graph"] = without_dropout(job["graph"])
-    (folder / "out").mkdir(parents=True)
-    (folder / "job.json").write_text(json.dumps(job))
-    asked = Request(
-        trial=folder.name.replace("@", "-"), campaign="named-releases", environment=environment,
-        bench=bench_folder(), job=folder / "job.json", data=data.folder,
-        out=folder / "out", log=folder / "log.txt", limits=Limits(seconds=900.0),
-        variables=release.variables, cache=release.cache_folder("cpu", "process"),
+    named = replace(trial, id=folder.name.replace("@", "-"), seconds=900.0)
+    request = jobs.request_of(
+        named, job, data,
+        folder=folder, environment=environment, campaign=f"named-{os.getpid()}",
     )  # fmt: skip
     engine = open_workshop("process").engine
-    ended = execute(engine, asked, folder / "samples.jsonl", folder / "events.jsonl")
-    assert ended.outcome is Outcome.OK, [ended.reason, *log_tail(asked.log)]
+    ended = execute(engine, request, folder)
+    assert ended.outcome is Outcome.OK, [ended.reason, *log_tail(request.log)]
     epochs = [event.fields for event in ended.events if event.kind == "epoch"]
     return epochs[0]["first_losses"], epochs[-1]["metrics"]["accuracy"]
 

@@ -66,7 +66,7 @@ def test_sigkill_then_resume(
     assert len(list(trials.iterdir())) == 3
     for path, content in done.items():
         assert path.read_bytes() == content, "a finished trial was done again"
-    identity = campaign.about()["id"]
+    identity = campaign.about().id
     assert strays(identity) == []
     if engine == "docker":
         client = request.getfixturevalue("docker_client")

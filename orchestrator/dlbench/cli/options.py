@@ -1,0 +1,58 @@
+"""The options that several commands share, each declared once.
+
+Those of `run` and `plan` are the fields of `Choices`: `command_of` makes a command of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from inspect import Parameter, Signature
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+
+import typer
+
+from dlbench.planning.choices import Choices, Option
+
+ChoicesT = TypeVar("ChoicesT", bound=Choices)
+Releases = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="RELEASE", help="Releases such as pytorch, mxnet@1.3.0 or tensorflow:fit."
+    ),
+]
+Framework = Annotated[
+    list[str] | None,
+    typer.Option(metavar="RELEASE", help="The same as naming a RELEASE. Repeatable."),
+]
+Engine = Annotated[str, typer.Option(metavar="auto|docker|process", help="What runs it.")]
+Device = Annotated[str, typer.Option(metavar="cpu|gpu", help="The device.")]
+
+
+def named(releases: Sequence[str] | None, framework: Sequence[str] | None) -> tuple[str, ...]:
+    """The releases that a command was given, in either way, each once."""
+    return tuple(dict.fromkeys((*(releases or ()), *(framework or ()))))
+
+
+def command_of(kind: type[ChoicesT], act: Callable[[ChoicesT], None]) -> Callable[..., None]:
+    """A command for typer: releases by position, and one option a field of `kind`."""
+    hints = get_type_hints(kind, include_extras=True)
+    repeated = {name for name, hint in hints.items() if get_origin(get_args(hint)[0]) is tuple}
+
+    def option(name: str, default: object) -> Parameter:
+        type_, spelling = get_args(hints[name])
+        assert isinstance(spelling, Option)
+        if name in repeated:
+            type_, default = list[str] | None, None
+        info = typer.Option(default, spelling.flag, metavar=spelling.metavar, help=spelling.help)
+        return Parameter(name, Parameter.KEYWORD_ONLY, default=info, annotation=type_)
+
+    def command(releases: list[str] | None = None, **values: Any) -> None:
+        values |= {name: tuple(values[name] or ()) for name in repeated}
+        values["frameworks"] = named(releases, values["frameworks"])
+        act(kind(**values))
+
+    names = Parameter("releases", Parameter.KEYWORD_ONLY, default=None, annotation=Releases)
+    options = [option(field.name, field.default) for field in fields(kind)]
+    command.__signature__ = Signature([names, *options])  # type: ignore[attr-defined]
+    return command

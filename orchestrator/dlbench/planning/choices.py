@@ -1,0 +1,89 @@
+"""What a user can choose about a campaign: one field a choice, with its command line option.
+
+A new option is one new field here: `dlbench run` and `dlbench plan` get the option from it,
+campaign.json records it, and merged campaigns keep it. Nothing but the reader of the choice
+(planning/plan.py for most) has to know of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Annotated, Any
+
+from dlbench.formats import known_fields
+from dlbench.monitor.rate import DEFAULT_HZ, FASTEST_HZ, SLOWEST_HZ
+
+
+@dataclass(frozen=True)
+class Option:
+    """How a choice is spelled on the command line, and what `--help` says about it."""
+
+    flag: str
+    help: str
+    metavar: str | None = None
+    """What `--help` shows in place of the value; None: the option takes none."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What a user chose; None or empty: as the suite has it."""
+
+    suite: Annotated[str, Option("--suite", "A suite's name, or a TOML file.", "NAME|FILE")] = (
+        "quick"
+    )
+    frameworks: Annotated[
+        tuple[str, ...],
+        Option("--framework", "The same as naming a RELEASE. Repeatable.", "RELEASE"),
+    ] = ()
+    workloads: Annotated[
+        tuple[str, ...], Option("--workload", "A workload. Repeatable.", "NAME")
+    ] = ()
+    devices: Annotated[
+        tuple[str, ...], Option("--device", "cpu or gpu. Repeatable.", "cpu|gpu")
+    ] = ()
+    gpu: Annotated[
+        str | None, Option("--gpu", "GPUs to use: all, none, indices (0,1) or a UUID.", "WHICH")
+    ] = None
+    engine: Annotated[
+        str, Option("--engine", "auto, docker or process.", "auto|docker|process")
+    ] = "auto"
+    settings: Annotated[
+        tuple[str, ...],
+        Option(
+            "--setting",
+            "matched (the same numbers everywhere) or native (its own). Repeatable.",
+            "matched|native",
+        ),
+    ] = ()
+    data: Annotated[str | None, Option("--data", "real or synthetic.", "real|synthetic")] = None
+    repeats: Annotated[int | None, Option("--repeats", "Trials of each contender.", "N")] = None
+    seed: Annotated[int | None, Option("--seed", "The first repeat's seed.", "N")] = None
+    epochs: Annotated[int | None, Option("--epochs", "Epochs instead of the recipe's.", "N")] = None
+    steps: Annotated[int | None, Option("--steps", "Stop after this many steps.", "N")] = None
+    time_limit: Annotated[
+        str | None, Option("--time-limit", "Longest time of a trial: 90s, 15m, 24h.", "TIME")
+    ] = None
+    cpus: Annotated[float | None, Option("--cpus", "Cores a trial may use.", "N")] = None
+    memory: Annotated[
+        str | None, Option("--memory", "Memory a trial may use: 512m, 4g.", "SIZE")
+    ] = None
+    threads: Annotated[
+        str,
+        Option("--threads", "Threads: default (the framework decides) or a number.", "default|N"),
+    ] = "default"
+    hz: Annotated[
+        float, Option("--hz", f"Samples a second, {SLOWEST_HZ:g} to {FASTEST_HZ:g}.", "N")
+    ] = DEFAULT_HZ
+    save: Annotated[bool, Option("--save", "Keep the trained weights.")] = False
+
+    def to_json(self) -> dict[str, Any]:
+        """For campaign.json: the fields of this class, not those that a command adds."""
+        return {field.name: getattr(self, field.name) for field in fields(Choices)}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Choices:
+        """As campaign.json records them; what another version recorded too is left out."""
+        known = known_fields(cls, content)
+        lists = {name: tuple(value) for name, value in known.items() if isinstance(value, list)}
+        return cls(**{**known, **lists})

@@ -1,0 +1,63 @@
+"""What a campaign needs before its first trial: data and environments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dlbench import datasets, workloads
+from dlbench.datasets import store
+from dlbench.environments import releases
+from dlbench.environments.progress import Step
+from dlbench.errors import UserError
+from dlbench.planning.plan import Trial
+from dlbench.running.campaign_observer import CampaignObserver
+from dlbench.running.workshop import Workshop
+
+Environments = Mapping[tuple[str, str], str | UserError]
+"""What the engine starts, by (release, device); or why there is nothing to start."""
+
+
+class GpuImpossible(UserError):
+    """A GPU trial that is refused before it starts."""
+
+
+def prepare_data(
+    trials: Sequence[Trial], observer: CampaignObserver
+) -> dict[str, store.PreparedData]:
+    """The data of each workload."""
+    prepared: dict[str, store.PreparedData] = {}
+    for trial in trials:
+        if trial.workload not in prepared:
+            dataset = datasets.find(workloads.find(trial.workload).dataset)
+            source: datasets.Source = "synthetic" if trial.data == "synthetic" else "real"
+            prepared[trial.workload] = store.prepare(
+                dataset, source, lambda text: observer.preparing(Step("data", text))
+            )
+    return prepared
+
+
+def prepare_environments(
+    trials: Sequence[Trial], workshop: Workshop, observer: CampaignObserver
+) -> Environments:
+    """Each release's environment. A failure is kept for its trials, unless nothing else is left."""
+    wanted = sorted({(trial.release, trial.device) for trial in trials})
+    environments: dict[tuple[str, str], str | UserError] = {}
+    for name, device in wanted:
+        release = releases.find(name)
+        if device == "gpu" and (refusal := workshop.gpu_refusal(release)):
+            environments[name, device] = GpuImpossible(refusal)
+        else:
+            workshop.check(release, device)
+    for name, device in wanted:
+        if (name, device) in environments:
+            continue
+        try:
+            environments[name, device] = workshop.environment(
+                releases.find(name), device, observer.preparing
+            )
+        except UserError as error:
+            if len(wanted) == 1:
+                raise
+            observer.note(f"{name}: {error}")
+            environments[name, device] = error
+    return environments

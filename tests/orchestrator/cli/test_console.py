@@ -1,0 +1,29 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+import pytest
+
+from dlbench.cli.console import megabytes, seconds
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "-"),
+        (0.0123, "12 ms"),
+        (0.949, "949 ms"),
+        (0.96, "1.0 s"),
+        (59.94, "59.9 s"),
+        (59.96, "1:00 min"),
+        (61, "1:01 min"),
+        (3599.6, "1:00:00 h"),
+        (90061, "25:01:01 h"),
+    ],
+)
+def test_durations(value: float | None, text: str) -> None:
+    assert seconds(value) == text
+
+
+def test_sizes() -> None:
+    assert (megabytes(None), megabytes(1.5e9)) == ("-", "1,500 MB")

@@ -1,0 +1,135 @@
+"""`dlbench run` and `dlbench plan`: options become choices, and are recorded."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from dlbench.campaigns.folder import Campaign
+from dlbench.cli.options import command_of
+from dlbench.cli.run import RunOptions
+from dlbench.planning.choices import Choices, Option
+from dlbench.sharing.merge import merge
+from tests.orchestrator.command import Command
+
+CHECKOUT = Path(__file__).resolve().parents[3]
+
+
+def parsed(*arguments: str, kind: type[Choices] = RunOptions) -> Choices:
+    calls: list[Choices] = []
+    app = typer.Typer()
+    app.command()(command_of(kind, calls.append))
+    done = CliRunner().invoke(app, list(arguments))
+    assert done.exit_code == 0, done.output
+    return calls[0]
+
+
+def test_nothing_given_is_nothing_chosen() -> None:
+    assert parsed() == RunOptions()
+
+
+def test_every_option_reaches_its_choice() -> None:
+    options = parsed(
+        "--suite", "x.toml", "--framework", "a", "--framework", "b:c", "--workload", "w",
+        "--device", "gpu", "--gpu", "0,1", "--engine", "docker", "--setting", "native",
+        "--data", "synthetic", "--repeats", "2", "--seed", "3", "--epochs", "4", "--steps", "5",
+        "--time-limit", "6m", "--cpus", "1.5", "--memory", "7g", "--threads", "8", "--hz", "9",
+        "--save", "--watch", "--out", "o", "--resume", "r", "--json",
+    )  # fmt: skip
+    assert options == RunOptions(
+        suite="x.toml", frameworks=("a", "b:c"), workloads=("w",), devices=("gpu",), gpu="0,1",
+        engine="docker", settings=("native",), data="synthetic", repeats=2, seed=3, epochs=4,
+        steps=5, time_limit="6m", cpus=1.5, memory="7g", threads="8", hz=9.0, save=True,
+        watch=True, out=Path("o"), resume=Path("r"), json=True,
+    )  # fmt: skip
+    assert all(getattr(options, f.name) != getattr(RunOptions(), f.name) for f in fields(options))
+
+
+def test_a_release_can_be_named_in_two_ways() -> None:
+    options = parsed("mxnet", "jax", "--framework", "numpy", "--framework", "jax", "--repeats", "2")
+    assert options.frameworks == ("mxnet", "jax", "numpy")
+
+
+def test_a_new_field_is_a_new_option() -> None:
+    @dataclass(frozen=True)
+    class Larger(Choices):
+        colour: Annotated[str | None, Option("--colour", "A colour.", "NAME")] = None
+
+    assert parsed("--colour", "red", kind=Larger) == Larger(colour="red")
+
+
+def test_choices_are_recorded_and_survive_a_merge(tmp_path: Path, command: Command) -> None:
+    for name, seed in (("a", "1"), ("b", "9")):
+        done = command(
+            "run", "numpy", "--engine", "process", "--repeats", "1", "--steps", "2",
+            "--hz", "5", "--seed", seed, "--out", tmp_path / name, "--json",
+        )  # fmt: skip
+        assert done.code == 0, done.err
+    one = Campaign(tmp_path / "a").about()
+    assert one.choices == Choices(
+        frameworks=("numpy",), engine="process", repeats=1, steps=2, hz=5.0, seed=1
+    )
+    assert one.hz == 5.0
+    assert one.command[:3] == ("dlbench", "run", "numpy")
+    assert str(tmp_path) not in json.dumps(one.to_json())
+    merge([tmp_path / "a", tmp_path / "b"], tmp_path / "c")
+    merged = Campaign(tmp_path / "c").about()
+    assert merged.choices == one.choices
+    assert [part.choices.seed for part in merged.merged] == [1, 9]
+
+
+def test_a_campaign_goes_on_in_its_engine(tmp_path: Path, command: Command) -> None:
+    options = ("--engine", "process", "--repeats", "1", "--steps", "2", "--out", tmp_path / "c")
+    assert command("run", "numpy", *options, "--json").code == 0
+    done = command("run", "--resume", tmp_path / "c", "--engine", "docker")
+    assert done.code == 2
+    assert "process engine" in done.err
+
+
+def test_plan_shows_what_run_would_do(command: Command) -> None:
+    planned = command("plan", "numpy", "--engine", "process", "--repeats", "3", "--json")
+    assert [trial["seed"] for trial in planned.json["trials"]] == [1, 2, 3]
+    assert "3 trials with the process engine" in command(
+        "plan", "--framework", "numpy", "--engine", "process", "--repeats", "3"
+    ).out  # fmt: skip
+
+
+@pytest.mark.parametrize("command_name", ["run", "plan", "verify"])
+@pytest.mark.parametrize("named", [("nmpy",), ("--framework", "nmpy")])
+def test_both_ways_to_name_a_release_are_checked(
+    command: Command, command_name: str, named: tuple[str, ...]
+) -> None:
+    done = command(command_name, *named, "--engine", "process")
+    assert done.code == 2
+    assert "Did you mean 'numpy'" in done.err
+
+
+@pytest.mark.parametrize("named", [("numpy",), ("--framework", "numpy:numpy"), ("numpy", "numpy")])
+def test_images_take_releases_in_the_same_ways(command: Command, named: tuple[str, ...]) -> None:
+    for action in ("build", "verify"):
+        done = command("images", action, *named, "--engine", "process", "--json")
+        assert done.code == 0, done.err
+        assert [row["release"].split("@")[0] for row in done.json] == ["numpy"]
+
+
+def test_help_loads_nothing_heavy() -> None:
+    heavy = "polars numpy scipy docker psutil pynvml jinja2"
+    code = (
+        "import sys; from dlbench.cli import main; sys.argv = ['dlbench', 'run', '--help'];"
+        f"main(); sys.exit(' '.join(set('{heavy}'.split()) & set(sys.modules)) or 0)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT / "orchestrator")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "--time-limit" in done.stdout

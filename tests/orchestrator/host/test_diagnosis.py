@@ -1,0 +1,58 @@
+"""`dlbench doctor`: what works here, and what to do about what does not."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from dlbench.host import diagnosis, machine
+from dlbench.host.diagnosis import Diagnosis, diagnose
+from dlbench.monitor import gpu
+
+
+def by_topic(found: list[Diagnosis]) -> dict[str, Diagnosis]:
+    return {each.topic: each for each in found}
+
+
+def test_everything_is_looked_at_and_worded(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+    found = diagnose()
+    assert {"Docker", "Disk", "Machine", "Noise"} <= {each.topic for each in found}
+    assert any(each.topic.startswith("Python 3.") for each in found)
+    docker = by_topic(found)["Docker"]
+    assert docker.state == "fair"
+    assert "none.sock" in docker.text and "process engine works" in docker.text
+    assert all(each.text for each in found)
+    assert all(each.remedy for each in found if each.state == "bad")
+
+
+@pytest.mark.parametrize(("free", "state"), [(1e9, "bad"), (1e12, "good")])
+def test_little_disk_is_bad(monkeypatch: pytest.MonkeyPatch, free: float, state: str) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+    (disk,) = diagnosis._disk()
+    assert disk.state == state
+    assert ("DLBENCH_CACHE" in disk.remedy) == (state == "bad")
+
+
+@pytest.mark.parametrize(("slow", "state"), [(1.05, "good"), (2.0, "fair")])
+def test_a_noisy_machine_is_said_to_be_noisy(
+    monkeypatch: pytest.MonkeyPatch, slow: float, state: str
+) -> None:
+    monkeypatch.setattr(machine, "noise", lambda: machine.Noise(1.0, slow, 100))
+    assert by_topic(list(diagnosis._machine()))["Noise"].state == state
+
+
+def test_a_gpu_is_compared_with_what_releases_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    old = gpu.Device(0, "An old card", "GPU-1", 1 << 30, "3.0")
+    seen = gpu.Inventory((old,), driver="300.0")
+    monkeypatch.setattr(gpu, "inventory", lambda: seen)
+    found = list(diagnosis._gpus())
+    assert found[0].state == "good"
+    refused = [each for each in found[1:] if "An old card" in each.topic]
+    assert refused
+    assert all(each.state == "fair" for each in refused)

@@ -1,0 +1,81 @@
+"""What a plan will cost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dlbench.engines.process import ProcessEngine
+from dlbench.environments import releases
+from dlbench.environments.releases import Release
+from dlbench.planning.choices import Choices
+from dlbench.planning.estimate import Forecast, flops, forecast
+from dlbench.planning.graph import Graph
+from dlbench.planning.plan import draft
+from dlbench.running.workshop import Workshop
+
+NUMPY = Choices(frameworks=("numpy",), repeats=2)
+
+
+class NothingReady(Workshop):
+    def is_ready(self, release: Release, device: str) -> bool:
+        return False
+
+
+class EverythingReady(Workshop):
+    def is_ready(self, release: Release, device: str) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DLBENCH_CACHE", str(tmp_path))
+
+
+def forecast_of(choices: Choices, kind: type[Workshop] = EverythingReady) -> Forecast:
+    return forecast(draft(choices, "process").trials, kind(ProcessEngine(), None))
+
+
+def test_longer_trials_are_forecast_to_take_longer() -> None:
+    short = forecast_of(replace(NUMPY, epochs=1))
+    long = forecast_of(replace(NUMPY, epochs=20))
+    assert short.total_s == pytest.approx(2 * short.seconds[0])
+    assert long.total_s > short.total_s
+    half = forecast_of(replace(NUMPY, epochs=20, cpus=0.5))
+    assert half.total_s > long.total_s
+
+
+def test_what_is_missing_is_named_once_with_its_size() -> None:
+    missing = forecast_of(replace(NUMPY, workloads=("mnist-cnn",)), NothingReady)
+    assert [need.kind for need in missing.needs] == ["environment", "data"]
+    environment, data = missing.needs
+    assert releases.find("numpy").name in environment.text
+    assert environment.bytes > 1e6
+    assert data.bytes > 1e6
+    assert missing.download_bytes == environment.bytes + data.bytes
+    assert missing.disk_bytes > missing.download_bytes
+
+
+def test_synthetic_data_is_not_downloaded() -> None:
+    chosen = replace(NUMPY, workloads=("mnist-cnn",), data="synthetic")
+    made = forecast_of(chosen)
+    assert made.download_bytes == 0
+    assert [need.name for need in made.needs] == ["mnist"]
+
+
+def test_the_forecast_as_json() -> None:
+    content = forecast_of(NUMPY).to_json()
+    assert [trial["seed"] for trial in content["trials"]] == [1, 2]
+    assert content["total_s"] == pytest.approx(
+        sum(trial["estimate_s"] for trial in content["trials"]), abs=0.2
+    )
+
+
+def test_arithmetic_of_a_forward_pass() -> None:
+    g = Graph("small")
+    x = g.input("image", (5, 5, 2))
+    x = g.conv2d(x, 4, 3)  # 3*3 positions, each 3*3*2 x 4 multiplications and additions
+    g.outputs(g.dense(g.flatten(x), 10))
+    assert flops(g.to_json()) == 2 * 9 * 72 + 36 + 2 * 36 * 10

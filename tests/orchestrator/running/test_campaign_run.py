@@ -1,0 +1,123 @@
+"""Whole campaigns, and each way a trial can end, provoked for real, in both engines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dlbench.campaigns.folder import Campaign
+from dlbench.campaigns.outcomes import Outcome
+from dlbench.campaigns.trial_result import TrialResult
+from dlbench.engines.base import Limits
+from dlbench.planning.choices import Choices
+from dlbench.planning.plan import Trial
+from dlbench.running.campaign_observer import CampaignObserver
+from dlbench.running.campaign_run import start
+from dlbench.running.workshop import Workshop, open_workshop
+
+
+@pytest.fixture(params=["process", pytest.param("docker", marks=pytest.mark.docker)])
+def workshop(request: pytest.FixtureRequest, bundle: Path) -> Workshop:
+    if request.param == "docker":
+        request.getfixturevalue("docker_client")
+    return open_workshop(request.param)
+
+
+def run(workshop: Workshop, out: Path, *names: str, **choices: object) -> list[TrialResult]:
+    chosen = {"repeats": 1, "epochs": 1, "frameworks": names, **choices}
+    return list(start(Choices(**chosen), workshop, out, CampaignObserver()).results)
+
+
+def one(workshop: Workshop, out: Path, name: str, **choices: object) -> TrialResult:
+    (result,) = run(workshop, out, name, **choices)
+    return result
+
+
+def test_ok_has_everything(workshop: Workshop, tmp_path: Path) -> None:
+    result = one(workshop, tmp_path / "c", "spoilt", epochs=2)
+    assert result.outcome is Outcome.OK, result.reason
+    assert result.certified is True
+    assert 0.2 < result.metrics["accuracy"] <= 1.0
+    assert result.metrics["steps"] == 2 * 45  # 1,438 rows in batches of 32, the last one partial
+    assert result.metrics["samples"] == 2 * 1438
+    assert set(result.phases) == {
+        "import", "load", "build", "first-step", "warm-up", "train", "evaluate",
+    }  # fmt: skip
+    parts = [result.phases[name] for name in ("first-step", "warm-up", "train")]
+    assert result.metrics["train_s"] == pytest.approx(sum(parts), abs=1e-4)
+    assert sum(result.phases.values()) < result.wall_s
+    assert result.resources.memory_peak_bytes > 5e6
+    assert result.resources.cpu_seconds > 0.1
+    assert Campaign(tmp_path / "c").results() == [result]
+    assert [point["epoch"] for point in result.curve] == [1, 2]
+    assert result.stack["packages"]["numpy"] == result.stack["version"]
+    files = {path.name for path in (tmp_path / "c/trials" / result.id).iterdir()}
+    assert files >= {"job.json", "events.jsonl", "samples.jsonl", "trial.json", "log.txt"}
+
+
+@pytest.mark.parametrize(
+    ("variant", "outcome", "words"),
+    [
+        ("nan", Outcome.DIVERGED, "nan"),
+        ("unsupported", Outcome.UNSUPPORTED, "second step"),
+        ("segfault", Outcome.CRASHED, "SIGSEGV"),
+        ("raises", Outcome.CRASHED, "on purpose"),
+        ("exits", Outcome.CRASHED, "exit code 7"),
+        ("leaves", Outcome.CRASHED, "without a result"),
+        ("garbage", Outcome.CRASHED, "not JSON"),
+        ("long-line", Outcome.CRASHED, "longer than"),
+        ("wrong-version", Outcome.CRASHED, "not of version 1"),
+    ],
+)
+def test_bad_ends(
+    workshop: Workshop, tmp_path: Path, variant: str, outcome: Outcome, words: str
+) -> None:
+    result = one(workshop, tmp_path / "c", f"spoilt:{variant}")
+    assert (result.outcome, words in result.reason) == (outcome, True), result.reason
+    assert (tmp_path / "c/trials" / result.id / "events.jsonl").stat().st_size < 1e6
+
+
+def test_timeout_keeps_the_curve(workshop: Workshop, tmp_path: Path) -> None:
+    for limit in (5, 30):  # the second only where the first was too short for one epoch
+        out = tmp_path / str(limit)
+        result = one(workshop, out, "spoilt", epochs=2000, time_limit=f"{limit}s")
+        assert result.outcome is Outcome.TIMEOUT
+        assert f"{limit} s" in result.reason
+        if result.curve:
+            break
+    assert len(result.curve) >= 1
+    assert result.metrics["steps"] >= 45
+
+
+def test_memory_limit(workshop: Workshop, tmp_path: Path, may_limit_memory: None) -> None:
+    result = one(workshop, tmp_path / "c", "spoilt:memory", memory="300m")
+    assert result.outcome is Outcome.OOM, result.reason
+
+
+@pytest.fixture
+def may_limit_memory(workshop: Workshop) -> None:
+    if problems := workshop.engine.unenforced(Limits(memory_bytes=1 << 28)):
+        pytest.skip(problems[0])
+
+
+def test_full_output_folder(
+    workshop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = property(lambda self: Limits(seconds=60, output_bytes=20 << 20))
+    monkeypatch.setattr(Trial, "limits", small)
+    result = one(workshop, tmp_path / "c", "spoilt:fills")
+    assert result.outcome is Outcome.CRASHED
+    assert "bytes of output" in result.reason
+
+
+def test_one_failure_stops_nothing(workshop: Workshop, tmp_path: Path) -> None:
+    names = ("spoilt:segfault", "broken", "unbuilt", "numpy")
+    results = run(workshop, tmp_path / "c", *names, repeats=1)
+    by_release = {result.release.split("@")[0]: result for result in results}
+    assert by_release["spoilt"].outcome is Outcome.CRASHED
+    assert by_release["broken"].outcome is Outcome.IMPORT_FAILED
+    assert "a_module_that_is_not_there" in by_release["broken"].reason
+    assert by_release["unbuilt"].outcome is Outcome.BUILD_FAILED
+    assert by_release["numpy"].outcome is Outcome.OK
+    assert Campaign(tmp_path / "c").unfinished() == []
