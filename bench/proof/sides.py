@@ -65,6 +65,7 @@ class Sides:
         self.norms = [node for node in self.trained if node["op"] == "batchnorm"]
         self.size = min(ROWS, self.recipe["batch"])
         self.partial = min(PARTIAL, self.size)
+        self._tries = _TRIES
 
     # ---- weights and batches
 
@@ -94,12 +95,13 @@ class Sides:
     def kept_from_kinks(self, reference, batches, rows=None):
         """(a batch, whether none of its rows stands at a kink of the reference as it now is)."""
         batch = batches.rows(rows or self.size)
-        for _ in range(_TRIES):
+        for _ in range(self._tries):
             values = reference.activations(batch, training=True)
             near = rows_at_kinks(self.graph, self.recipe, values, batch)
             if not near.any():
                 return batch, True
             batch = drawn.replaced(batch, near, batches.rows(int(near.sum())))
+        self._tries = 1  # a graph of so many values has a kink in nearly every row
         return batch, False
 
     def own_rows(self):

@@ -18,9 +18,6 @@ from bench.proof.compare import Mismatch, compare_step
 from bench.proof.noise import FACTOR, Copies, largest
 from bench.reference.optimizers import Optimizer
 
-_EVERY = 4
-"""The disturbed copies are run along in the first steps, and then in each such one."""
-
 
 class Walk:
     """What both sides did, compared step by step."""
@@ -32,7 +29,7 @@ class Walk:
         self.model, self.reference = model, reference
         self._copies = Copies(graph, recipe)
         self._optimizers = [Optimizer(recipe) for _ in range(3)]
-        self._relative, self._relative_loss = {}, 0.0
+        self._relative, self._sizes = {True: {}, False: {}}, set()
         self._handles = []
         self.weights = sides.start()
         self.batches = []
@@ -83,27 +80,34 @@ class Walk:
     def _spreads(self, here, batch, exact, clear):
         """{(node, parameter): what rounding can do}, of gradients and running statistics."""
         loss, gradients, state = exact
-        number = len(self.batches)
-        copies = None
-        if number and clear:
-            copies = [self._copies.leaning[number % 2], self._copies.single]
-        if clear and number > _EVERY and number % _EVERY:
-            measured = {}, {}
-            spread = 0.0
-        else:
+        spread, measured = 0.0, ({}, {})
+        doubt = 1.0
+        if self._is_measured(len(batch[next(iter(batch))])):
+            copies = None  # all
+            if clear and self.batches:
+                copies = [self._copies.leaning[len(self.batches) % 2], self._copies.single]
             spread, *measured = self._copies.backward(here, batch, exact, copies)
-        self._relative_loss = max(self._relative_loss, spread / max(abs(loss), 1e-12))
-        self.loss_spreads.append(max(spread, self._relative_loss * abs(loss)))
+        else:
+            doubt = 2.0
+        # what kinks do to a batch says nothing of one that keeps clear of them
+        relative = self._relative[clear]
+        relative[None] = max(relative.get(None, 0.0), spread / max(abs(loss), 1e-12))
+        self.loss_spreads.append(max(spread, doubt * relative[None] * abs(loss)))
         spreads = {}
         for part, values in zip(measured, (gradients, state)):
             for node, parameters in values.items():
                 for name, value in parameters.items():
                     key, size = (node, name), max(largest(value), 1e-30)
                     own = part.get(key, 0.0)
-                    if clear:  # what a kink does at one batch says nothing of another
-                        self._relative[key] = max(self._relative.get(key, 0.0), own / size)
-                    spreads[key] = max(own, self._relative.get(key, 0.0) * size)
+                    relative[key] = max(relative.get(key, 0.0), own / size)
+                    spreads[key] = max(own, doubt * relative[key] * size)
         return spreads
+
+    def _is_measured(self, rows):
+        """Whether the disturbed copies are run along: in a few steps, and at each new size."""
+        number, new = len(self.batches), rows not in self._sizes
+        self._sizes.add(rows)
+        return new or number < 4 or number % (4 if number < 20 else 10) == 0
 
     def _steps(self, here, exact, spreads):
         """(how far each parameter should go, what rounding may add to or take from that)."""

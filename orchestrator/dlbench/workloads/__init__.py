@@ -17,7 +17,7 @@ from dlbench import extensions
 from dlbench.errors import UserError, unknown
 from dlbench.extensions import BUILT_IN, Extension
 from dlbench.planning import recipes
-from dlbench.planning.graph import count_parameters
+from dlbench.planning.graph import GraphError, count_parameters
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,6 @@ class Workload:
     """A graph that is there to be certified, not to be trained for a result."""
     origin: str = BUILT_IN
     """Where it comes from; set when it is loaded."""
-
-    def __post_init__(self) -> None:
-        for graph in (self.graph, self.proof_graph):
-            recipes.check(graph, self.recipe)
 
     @property
     def proof_graph(self) -> dict[str, Any]:
@@ -64,7 +60,14 @@ def find(name: str) -> Workload:
 
 @cache
 def _workloads(_search_path: tuple[Extension, ...]) -> dict[str, Workload]:
-    return extensions.by_name("workload", [*_built_in(), *_brought()])
+    known = [*_built_in(), *_brought()]
+    for path, workload in known:
+        for graph in (workload.graph, workload.proof_graph):
+            try:
+                recipes.check(graph, workload.recipe)
+            except GraphError as error:
+                raise UserError(f"{path} can't be used: {error}", "Correct the file.") from error
+    return extensions.by_name("workload", known)
 
 
 def _built_in() -> Iterator[tuple[Path, Workload]]:
