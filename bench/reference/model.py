@@ -14,6 +14,8 @@ from bench.weights import initial_weights
 
 class Reference(Model):
     path = {"kernels": "numpy im2col + BLAS"}
+    operations = OPERATIONS
+    """The passes of each op; tests put wrong ones here."""
 
     def __init__(self, graph, recipe, seed, dtype):
         self._graph, self._recipe, self._dtype = graph, recipe, dtype
@@ -76,6 +78,9 @@ class Reference(Model):
         """Every value's gradient on its way back to the node that made it."""
         return gradient
 
+    def _loss(self, name, output, target, mask):
+        return loss_and_gradient(name, output, target, mask, self._lean)
+
     _lean = 0.0
 
     def _forward(self, batch, nodes, context):
@@ -88,7 +93,7 @@ class Reference(Model):
             )
         for node in nodes:
             name, parameters = node["name"], self._weights.get(node["name"], {})
-            forward, _ = OPERATIONS[node["op"]]
+            forward, _ = self.operations[node["op"]]
             if node["op"] == "lstm":
                 lengths = values[node["lengths"]] if node["lengths"] else None
                 initial = [values[source] for source in node["initial"] or []]
@@ -114,7 +119,7 @@ class Reference(Model):
             mask = batch[spec["mask"]] if spec["mask"] else None
             if target.dtype.kind == "f":
                 target = target.astype(self._dtype)
-            loss, gradient = loss_and_gradient(spec["name"], output, target, mask, self._lean)
+            loss, gradient = self._loss(spec["name"], output, target, mask)
             total += spec["weight"] * loss
             _flow(flowing, spec["output"], (spec["weight"] * gradient).astype(self._dtype))
         gradients = {}
@@ -123,7 +128,7 @@ class Reference(Model):
             if node["op"] == "lstm":
                 upstream, grads = self._lstm_backward(node, caches[name], values, flowing)
             else:
-                _, backward = OPERATIONS[node["op"]]
+                _, backward = self.operations[node["op"]]
                 gradient = self._returned(name, flowing.pop(name))
                 upstream, grads = backward(node, caches[name], gradient)
             for source, gradient in zip(sources(node), upstream):
@@ -145,7 +150,7 @@ class Reference(Model):
             else:
                 dh = dh + flowing.pop(name)
         flows = [self._returned(name, flow) for flow in (dsequence, dh, dc)]
-        _, backward = OPERATIONS["lstm"]
+        _, backward = self.operations["lstm"]
         dx, dh, dc, grads = backward(node, cache, *flows)
         return [dx] + ([dh, dc] if node["initial"] else []), grads
 

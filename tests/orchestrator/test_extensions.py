@@ -208,7 +208,7 @@ def test_a_release_without_its_adapter_is_refused(tmp_path: Path, command: Comma
         ("workloads", "x.py", WORKLOAD.replace('"mine"', '"digits-cnn"'), "digits_cnn.py"),
         ("datasets", "x.py", DATASET.replace('"lines"', '"digits"'), "digits.py"),
         ("suites", "quick.toml", SUITE, "quick.toml"),
-        ("adapters", "torch.py", "", "torch.__init__.py"),
+        ("adapters", "torch.py", "", "torch/__init__.py"),
         ("adapters", "base.py", "", "base.py"),
     ],
 )
