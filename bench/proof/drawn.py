@@ -160,7 +160,8 @@ def without_mask(batch, recipe):
 def optimizers(gradient):
     """One of each kind, with coefficients of which every one matters at gradients of this size.
 
-    None of the numbers is a power of two or one that 16 bits can hold.
+    Steps are small, so that the gradients stay of this size. None of the numbers is a power of two
+    or one that 16 bits can hold.
     """
     size = max(float("{:.3g}".format(gradient)), 1e-6)
     return {
@@ -181,7 +182,7 @@ def optimizers(gradient):
         },
         "adadelta": {
             "name": "adadelta",
-            "lr": 0.7313,
+            "lr": 1.7313e-2 / max(size, 1e-1),
             "rho": 0.8713,
             "epsilon": max(0.61 * size * size, 1e-9),
             "weight_decay": 0.231 * min(size, 1.0),
