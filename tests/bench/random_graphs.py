@@ -95,7 +95,7 @@ def _graph(dice: Dice, ops: int) -> dict[str, Any]:
     while wanted and tries < 20 * ops:
         tries += 1
         try:
-            wanted -= _DRAW[dice.choice(_OFTEN)](drawing)
+            wanted -= DRAW[dice.choice(_OFTEN)](drawing)
         except GraphError:
             continue
     made = [name for name in drawing.reals if not name.startswith("in")]
@@ -254,7 +254,7 @@ def _kept(d: _Drawing, made: str) -> bool:
     return True
 
 
-_DRAW = {
+DRAW = {
     "conv2d": _conv2d,
     "maxpool": lambda d: _pool(d, "maxpool"),
     "avgpool": lambda d: _pool(d, "avgpool"),
@@ -274,7 +274,7 @@ _DRAW = {
 }
 
 
-_OFTEN = [*_DRAW, *("conv2d", "lstm", "maxpool", "avgpool", "dense") * 2, "conv2d", "lstm", "lstm"]
+_OFTEN = [*DRAW, *("conv2d", "lstm", "maxpool", "avgpool", "dense") * 2, "conv2d", "lstm", "lstm"]
 """What fits in few places is drawn more often, so that all come about equally often."""
 
 

@@ -43,6 +43,15 @@ class PreparedData:
     divide: Mapping[str, float]
     bytes: int
 
+    def shapes(self, split: str) -> dict[str, tuple[int, ...]]:
+        """The shape of each array of a split, rows first, from the files' headers."""
+        import numpy as np
+
+        return {
+            name: np.load(self.folder / file, mmap_mode="r", allow_pickle=False).shape
+            for name, file in self.splits[split].items()
+        }
+
     def to_job(self) -> dict[str, Any]:
         return {
             "name": self.name,

@@ -177,35 +177,41 @@ def _trained(graph: Mapping[str, Any], recipe: Recipe) -> list[dict[str, Any]]:
     return [node for node in graph["nodes"] if node["name"] in wanted]
 
 
-def check_arrays(
-    graph: Mapping[str, Any],
-    recipe: Recipe,
-    arrays: Mapping[str, tuple[tuple[int, ...], str]],
+def check_data(
+    graph: Mapping[str, Any], recipe: Recipe, shapes: Mapping[str, tuple[int, ...]]
 ) -> None:
-    """Refuse data that do not fit; `arrays` has the shape of one row and the kind of dtype."""
-    shapes = {spec["name"]: tuple(spec["shape"]) for spec in graph["inputs"]}
+    """Refuse data that do not fit; `shapes` are those of a split's arrays, rows first."""
+    own = {spec["name"]: tuple(spec["shape"]) for spec in graph["inputs"]}
+    inputs = set(own)
     for node in graph["nodes"]:
-        shapes[node["name"]] = tuple(node["shape"])
+        own[node["name"]] = tuple(node["shape"])
         if node["op"] == "lstm":
-            shapes[f"{node['name']}:h"] = shapes[f"{node['name']}:c"] = (node["units"],)
-    wanted = {spec["name"]: shapes[spec["name"]] for spec in graph["inputs"]}
+            own[f"{node['name']}:h"] = own[f"{node['name']}:c"] = (node["units"],)
+    exact = {name: own[name] for name in inputs}
+    targets: dict[str, tuple[int, ...]] = {}
     for spec in (*recipe["losses"], *recipe["metrics"]):
-        places = shapes[spec["output"]]
+        places = own[spec["output"]]
         places = places[:-1] if spec["name"] in _BY_CLASS else places
-        wanted[spec["target"]] = places
+        targets[spec["target"]] = places
         if spec["mask"] is not None:
-            wanted[spec["mask"]] = places
-    masks = {spec["mask"] for spec in (*recipe["losses"], *recipe["metrics"])}
-    for name, shape in wanted.items():
-        if name not in arrays:
+            # another shape would be stretched over the values instead of selecting them
+            exact[spec["mask"]] = places
+    for name, wanted in {**targets, **exact}.items():
+        if name not in shapes:
             raise GraphError(f"The data have no array {name!r}, which {graph['name']!r} reads.")
-        found, _ = arrays[name]
-        # a target of one number a row may leave out the axes of size 1; a mask may not, because
-        # a mask of another shape would be stretched over the values instead of selecting them
-        same = found == shape
-        loose = name not in masks and math.prod(found) == math.prod(shape)
-        if not same and not (loose and name not in {s["name"] for s in graph["inputs"]}):
+        row = shapes[name][1:]
+        # a target of one number a row may leave out an axis of size 1
+        fits = row == wanted if name in exact else math.prod(row) == math.prod(wanted)
+        if not fits:
             raise GraphError(
-                f"The array {name!r} has rows of the shape {list(found)}; {graph['name']!r} needs"
-                f" {list(shape)}."
+                f"The array {name!r} has rows of the shape {list(row)}; {graph['name']!r} needs"
+                f" {list(wanted)}."
+            )
+    rows = next(iter(shapes.values()))[0]
+    last = rows % recipe["batch"] or recipe["batch"]
+    for node in _trained(graph, recipe):
+        if node["op"] == "batchnorm" and math.prod(node["shape"][:-1]) * last < 2:
+            raise GraphError(
+                f"{rows} rows in batches of {recipe['batch']} leave one row for the last batch, in"
+                f" which batchnorm {node['name']!r} has no variance. Use another batch size."
             )

@@ -9,9 +9,12 @@ from dlbench.datasets import store
 from dlbench.environments import releases
 from dlbench.environments.progress import Step
 from dlbench.errors import UserError
+from dlbench.planning import recipes
+from dlbench.planning.graph import GraphError
 from dlbench.planning.plan import Trial
 from dlbench.running.campaign_observer import CampaignObserver
 from dlbench.running.workshop import Workshop
+from dlbench.workloads import Workload
 
 Environments = Mapping[tuple[str, str], str | UserError]
 """What the engine starts, by (release, device); or why there is nothing to start."""
@@ -24,16 +27,31 @@ class GpuImpossible(UserError):
 def prepare_data(
     trials: Sequence[Trial], observer: CampaignObserver
 ) -> dict[str, store.PreparedData]:
-    """The data of each workload."""
+    """The data of each workload, made ready and held against its graph and recipe."""
     prepared: dict[str, store.PreparedData] = {}
     for trial in trials:
         if trial.workload not in prepared:
-            dataset = datasets.find(workloads.find(trial.workload).dataset)
+            workload = workloads.find(trial.workload)
             source: datasets.Source = "synthetic" if trial.data == "synthetic" else "real"
-            prepared[trial.workload] = store.prepare(
-                dataset, source, lambda text: observer.preparing(Step("data", text))
+            data = store.prepare(
+                datasets.find(workload.dataset),
+                source,
+                lambda text: observer.preparing(Step("data", text)),
             )
+            check_fit(workload, data)
+            prepared[trial.workload] = data
     return prepared
+
+
+def check_fit(workload: Workload, data: store.PreparedData) -> None:
+    """Refuse data whose arrays do not have the shapes that the workload reads."""
+    try:
+        recipes.check_data(workload.graph, workload.recipe, data.shapes("train"))
+    except GraphError as error:
+        raise UserError(
+            f"{workload.name} can't be trained on {data.name}: {error}",
+            "Correct the workload or the data set.",
+        ) from error
 
 
 def prepare_environments(

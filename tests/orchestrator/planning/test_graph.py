@@ -69,3 +69,37 @@ def test_impossible_graphs(build, words: str) -> None:
     g.input("x", (4, 4, 1))
     with pytest.raises(GraphError, match=words):
         build(g)
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (lambda g: g.maxpool("image", 3, padding=((3, 0), (0, 0))), "would see padding alone"),
+        (lambda g: g.avgpool("image", 2, padding=((0, 2), (0, 0))), "would see padding alone"),
+        (lambda g: g.conv2d("image", 2, 3, padding=((-1, 0), (0, 0))), "can't be negative"),
+        (lambda g: g.conv2d("image", 0, 3), "filters must be 1 or more"),
+        (lambda g: g.conv2d("image", 2, 3, stride=0), "stride must be 1 or more"),
+        (lambda g: g.dropout("image", 1.0), "rate of 1.0"),
+        (lambda g: g.dropout("image", -0.1), "rate of -0.1"),
+        (lambda g: g.batchnorm("image", epsilon=0.0), "epsilon above 0"),
+        (lambda g: g.relu("tokens"), "only an embedding reads them"),
+        (lambda g: g.embedding("image", 5, 2), "not an int32 input"),
+        (lambda g: g.dense("image", 3), "use a 1x1 conv2d"),
+        (lambda g: g.lstm("rows", 3, lengths="tokens"), "not an int32 input of one number"),
+        (lambda g: g.lstm("rows", 3, initial=("rows", "rows")), "does not have 3 units"),
+        (lambda g: g.outputs("image"), "is an input of the graph"),
+        (lambda g: g.outputs("y", "y"), "named twice"),
+        (lambda g: g.input("b", (1, 2, 3, 4)), r"can't have the shape \[1, 2, 3, 4\]"),
+        (lambda g: g.input("b", (), "float32"), r"can't have the shape \[\]"),
+        (lambda g: g.input("b", (2,), "float64"), "use float32 or int32"),
+        (lambda g: g.relu("rows", name="1st"), "not a plain name"),
+    ],
+)
+def test_what_the_formats_do_not_allow_is_refused(build, words: str) -> None:
+    g = Graph("refused")
+    g.input("image", (5, 5, 2))
+    g.input("tokens", (4,), "int32")
+    g.input("rows", (4, 3))
+    g.relu("rows", name="y")
+    with pytest.raises(GraphError, match=words):
+        build(g)

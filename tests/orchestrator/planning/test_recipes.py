@@ -1,0 +1,99 @@
+"""Recipes: built by small functions, refused where they do not fit their graph or their data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dlbench.planning import recipes
+from dlbench.planning.graph import Graph, GraphError
+from dlbench.workloads import workloads
+
+
+def _graph() -> dict[str, Any]:
+    g = Graph("small")
+    x = g.lstm(g.input("x", (3, 4)), 5, name="steps")
+    g.outputs(g.dense(g.batchnorm(x, name="norm"), 2, name="logits"), "steps:c")
+    return g.to_json()
+
+
+def _recipe(**changes: Any) -> recipes.Recipe:
+    usual: dict[str, Any] = {
+        "batch": 4,
+        "epochs": 1,
+        "optimizer": recipes.sgd(0.1),
+        "losses": [recipes.loss("softmax-cross-entropy", "logits", "label")],
+        "metrics": [recipes.metric("accuracy", "logits", "label")],
+    }
+    return recipes.recipe(**{**usual, **changes})
+
+
+def test_a_fitting_recipe_passes() -> None:
+    recipes.check(_graph(), _recipe())
+    recipes.check(_graph(), _recipe(losses=[recipes.loss("mean-squared-error", "steps:c", "t")]))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"losses": []}, "has no loss"),
+        ({"losses": [recipes.loss("hinge", "logits", "label")]}, "no loss 'hinge'"),
+        ({"losses": [recipes.loss("mean-squared-error", "norm", "t")]}, "'norm', which is not an"),
+        ({"metrics": [recipes.metric("accuracy", "steps", "t")]}, "'steps', which is not an"),
+        (
+            {"losses": [recipes.loss("mean-squared-error", "logits", "t", weight=-1.0)]},
+            "'logits' has the weight -1",
+        ),
+        ({"optimizer": recipes.sgd(0.1, nesterov=True)}, "nesterov needs a momentum"),
+        ({"optimizer": recipes.sgd(0.0)}, "lr of 0.0 is outside"),
+        ({"optimizer": recipes.adam(0.1, beta2=1.0)}, "beta2 of 1.0 is outside"),
+        ({"optimizer": recipes.adadelta(0.1, epsilon=0.0)}, "epsilon of 0.0 is outside"),
+        ({"optimizer": recipes.sgd(float("nan"))}, "lr of nan is outside"),
+        ({"batch": 1}, "'norm' has one value a channel in a batch of 1"),
+        ({"batch": 0}, "needs a batch and epochs from 1"),
+    ],
+)
+def test_what_can_not_be_trained_is_refused(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(GraphError, match=words):
+        recipes.check(_graph(), _recipe(**changes))
+
+
+def test_a_loss_without_parameters_is_refused() -> None:
+    g = Graph("empty")
+    g.outputs(g.tanh(g.input("x", (3,)), name="y"))
+    spec = recipes.loss("mean-squared-error", "y", "t")
+    with pytest.raises(GraphError, match="depends on a parameter"):
+        recipes.check(g.to_json(), _recipe(losses=[spec], metrics=[]))
+
+
+_FITTING = {"x": (8, 3, 4), "label": (8,)}
+
+
+@pytest.mark.parametrize(
+    ("shapes", "words"),
+    [
+        ({"x": (8, 3, 4)}, "no array 'label'"),
+        ({"x": (8, 4, 3), "label": (8,)}, r"'x' has rows of the shape \[4, 3\].* needs \[3, 4\]"),
+        ({"x": (9, 3, 4), "label": (9,)}, "9 rows in batches of 4 leave one row"),
+    ],
+)
+def test_data_that_do_not_fit_are_refused(shapes: dict[str, Any], words: str) -> None:
+    recipes.check_data(_graph(), _recipe(), _FITTING)
+    with pytest.raises(GraphError, match=words):
+        recipes.check_data(_graph(), _recipe(), shapes)
+
+
+def test_a_mask_has_the_shape_of_what_it_selects() -> None:
+    g = Graph("masked")
+    g.outputs(g.dense(g.input("x", (3, 4)), 1, name="y"))
+    spec = recipes.loss("mean-squared-error", "y", "t", mask="m")
+    recipe = _recipe(losses=[spec], metrics=[])
+    recipes.check_data(g.to_json(), recipe, {"x": (8, 3, 4), "t": (8, 3), "m": (8, 3, 1)})
+    with pytest.raises(GraphError, match=r"'m' has rows of the shape \[3\]"):
+        recipes.check_data(g.to_json(), recipe, {"x": (8, 3, 4), "t": (8, 3, 1), "m": (8, 3)})
+
+
+def test_every_shipped_workload_has_a_recipe_that_fits() -> None:
+    for workload in workloads().values():
+        recipes.check(workload.graph, workload.recipe)
