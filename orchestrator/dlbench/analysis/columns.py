@@ -92,7 +92,6 @@ RESOURCES = (
     Column("cpu_percent_of_one_core", pl.Float64, "during training; may exceed 100"),
     Column("cpu_seconds", pl.Float64, "of the whole trial, by the kernel"),
     Column("peak_memory_bytes", pl.Float64, "the larger of the trial's and its main process' peak"),
-    Column("memory_peak_bytes", pl.Float64, "of the whole trial, by the kernel"),
     Column("memory_mean_bytes", pl.Float64, "during training"),
     Column("anon_peak_bytes", pl.Float64, "peak without file cache"),
     Column("rss_main_mean_bytes", pl.Float64, "main process, during training"),

@@ -63,7 +63,7 @@ def register(app: typer.Typer) -> None:
         if json:
             size = target.stat().st_size
             print_json({"file": str(target), "format": format, "bytes": size,
-                        "trials": len(material.results)})  # fmt: skip
+                        "trials": len(material.results.trials())})  # fmt: skip
         else:
             typer.echo(f"{target} ({target.stat().st_size / 1e6:.1f} MB)")
         if open:

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import InvalidVersion
 
 from dlbench import errors, paths
 from dlbench.environments import locks
+from dlbench.versions import version_order
 
 DEVICES = ("cpu", "gpu")
 
@@ -114,7 +115,7 @@ def load_releases(folder: Path | None = None) -> list[Release]:
     """All releases under `folder` (default: those that ship with dlbench), oldest version first."""
     root = folder or paths.bundled("images")
     found = [load(path) for path in sorted(root.glob("*/*/release.toml"))]
-    return sorted(found, key=lambda release: (release.framework, _order(release.version)))
+    return sorted(found, key=lambda release: (release.framework, version_order(release.version)))
 
 
 def find(name: str, folder: Path | None = None) -> Release:
@@ -140,7 +141,7 @@ def load(path: Path) -> Release:
     if (folder.parent.name, folder.name) != (framework, version):
         raise _broken(path, f"it describes {framework}@{version}, which is not its folder's name")
     try:
-        _order(version)
+        version_order(version)
     except InvalidVersion as error:
         raise _broken(path, f"{version!r} is not a version") from error
     if not re.fullmatch(r"\d{4}-\d{2}", _get(path, text, "published", str)):
@@ -176,12 +177,6 @@ def load(path: Path) -> Release:
         },
         cuda=_cuda(path, gpu),
     )
-
-
-def _order(version: str) -> tuple[Version, str]:
-    """By version; 3.15.1-jax, a version and what it runs on, stands with its version."""
-    number, _, flavour = version.partition("-")
-    return Version(number), flavour
 
 
 def _cuda(path: Path, table: Mapping[str, object]) -> Cuda | None:

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dlbench.statistics.bootstrap import SEED
 from dlbench.statistics.effects import Effect, effect
-from dlbench.statistics.intervals import SEED, Floats
+from dlbench.statistics.intervals import Floats
 from dlbench.statistics.measurements import TIME, Kind
 from dlbench.statistics.ranks import midranks
 from dlbench.statistics.verdicts import by_how_much
@@ -33,7 +34,7 @@ _MOST = 2_000
 
 
 @dataclass(frozen=True)
-class Point:
+class HistoryPoint:
     """One release (or commit, or date) and its runs."""
 
     name: str
@@ -45,8 +46,8 @@ class ChangePoint:
     """The first release on a new level."""
 
     name: str
-    place: int
-    """Its place in the history, from 0."""
+    position: int
+    """In the history, from 0."""
     before: tuple[str, str]
     """First and last release of the level before."""
     until: str
@@ -67,21 +68,21 @@ class ChangePoint:
         first, last = self.before
         earlier = first if first == last else f"{first} to {last}"
         size = by_how_much(self.effect)
-        return f"Since {self.name} it is {word} than {earlier} by {size} ({p_value(self.p)})."
+        return (
+            f"Since {self.name} it {kind.verb} {word} than {earlier} by {size} ({p_value(self.p)})."
+        )
 
 
-def changepoints(
-    history: Sequence[Point],
+def change_points(
+    history: Sequence[HistoryPoint],
     kind: Kind = TIME,
     *,
     alpha: float = 0.05,
-    least: float | None = None,
     together: int = 1,
     level: float = 0.95,
     seed: int = SEED,
 ) -> tuple[ChangePoint, ...]:
-    """The changes of level, oldest first; those smaller than `least` (a factor, or a difference for
-    kinds compared so) are left out. `together`: how many histories are searched at once."""
+    """The changes of level, oldest first. `together`: how many histories are searched at once."""
     points = []
     for point in history:
         values = np.asarray(point.values, dtype=np.float64)
@@ -99,7 +100,7 @@ def changepoints(
         start, end = edges[i], edges[i + 2]
         new, old = _joined(points[cut:end]), _joined(points[start:cut])
         size = effect(new, old, kind, level=level, seed=seed)
-        if size.direction and _large_enough(size, least):
+        if size.direction:
             names = (points[start][0], points[cut - 1][0])
             name, until = points[cut][0], points[end - 1][0]
             p = min(1.0, p * together)
@@ -107,16 +108,8 @@ def changepoints(
     return tuple(found)
 
 
-def _place(history: Sequence[Point], name: str) -> int:
+def _place(history: Sequence[HistoryPoint], name: str) -> int:
     return next(i for i, point in enumerate(history) if point.name == name)
-
-
-def _large_enough(size: Effect, least: float | None) -> bool:
-    if least is None:
-        return True
-    if size.kind.scale == "ratio":
-        return max(size.estimate, 1 / size.estimate) >= least
-    return abs(size.estimate) >= least
 
 
 def _joined(points: Sequence[tuple[str, Floats]]) -> Floats:

@@ -6,20 +6,21 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 
+from dlbench.statistics.bootstrap import DRAWS, SEED, Resamples, resample
 from dlbench.statistics.effects import Effect, comparable_scale, measure
-from dlbench.statistics.intervals import DRAWS, SEED, Floats, Resamples, resample
+from dlbench.statistics.intervals import Floats
 from dlbench.statistics.margins import Equivalence, equivalence
 from dlbench.statistics.measurements import (
     TIME,
+    KeyedValues,
     Kind,
     Measurements,
     Pairing,
     Reason,
-    Runs,
+    keyed_values,
     partners,
     reasons_alone,
     reasons_between,
-    runs_of,
 )
 from dlbench.statistics.rank_tests import RankTest, rank_sum, signed_rank
 from dlbench.statistics.ranks import differences
@@ -43,11 +44,10 @@ class Comparison:
     """The others, the best median (or mean, for differences) first."""
     verdicts: tuple[Verdict, ...]
 
-    def between(self, first: str, second: str) -> Verdict:
-        for verdict in self.verdicts:
-            if (verdict.first, verdict.second) == (first, second):
-                return verdict
-        raise KeyError((first, second))
+    def between(self, one: str, other: str) -> Verdict | None:
+        """The verdict on a pair, whichever of them it names first."""
+        pair = {one, other}
+        return next((v for v in self.verdicts if {v.first, v.second} == pair), None)
 
     @property
     def tested(self) -> tuple[Verdict, ...]:
@@ -131,10 +131,10 @@ def compare(
     `margin` is a factor for ratios and a difference otherwise; without one nothing is equivalent.
     """
     names = list(groups)
-    runs = {name: runs_of(group) for name, group in groups.items()}
+    runs = {name: keyed_values(group) for name, group in groups.items()}
     alone = {name: reasons_alone(group, kind) for name, group in groups.items()}
     drawn = _Draws(seed, draws)
-    streams = {name: 1 + place for place, name in enumerate(names)}
+    streams = {name: number for number, name in enumerate(names, 1)}
     together = _all_paired(runs, pairing)
 
     def described(name: str) -> Summary:
@@ -161,7 +161,7 @@ def compare(
             if common is not None
             else _unpaired((a, b), runs, streams, drawn, kind, alpha, margin, level)
         )
-    judged = {verdict_names(v): v for v in _judged(pairs, alpha)}
+    judged = {(v.first, v.second): v for v in _judged(pairs, alpha)}
     verdicts = tuple(
         judged[pair]
         if pair in judged
@@ -169,7 +169,7 @@ def compare(
         for pair in wanted
     )
     apart = {name: why for name, why in alone.items() if why}
-    middle = {name: s.median if kind.scale == "ratio" else s.mean for name, s in summaries.items()}
+    middle = {name: summary.middle(kind)[0] for name, summary in summaries.items()}
     ranking = sorted(
         (name for name in names if name not in apart),
         key=lambda name: middle[name] if kind.less_is_better else -middle[name],
@@ -177,11 +177,7 @@ def compare(
     return Comparison(metric, kind, alpha, margin, summaries, apart, tuple(ranking), verdicts)
 
 
-def verdict_names(verdict: Verdict) -> tuple[str, str]:
-    return verdict.first, verdict.second
-
-
-def _all_paired(runs: Mapping[str, Runs], pairing: Pairing) -> frozenset[Hashable] | None:
+def _all_paired(runs: Mapping[str, KeyedValues], pairing: Pairing) -> frozenset[Hashable] | None:
     """The keys, where every group has the very same: then one set of resamples serves all pairs."""
     if pairing == "unpaired" or not runs:
         return None
@@ -191,7 +187,7 @@ def _all_paired(runs: Mapping[str, Runs], pairing: Pairing) -> frozenset[Hashabl
 
 def _paired(
     names: tuple[str, str],
-    runs: Mapping[str, Runs],
+    runs: Mapping[str, KeyedValues],
     common: frozenset[Hashable],
     draws: _Draws,
     kind: Kind,
@@ -215,7 +211,7 @@ def _paired(
 
 def _unpaired(
     names: tuple[str, str],
-    runs: Mapping[str, Runs],
+    runs: Mapping[str, KeyedValues],
     streams: Mapping[str, int],
     draws: _Draws,
     kind: Kind,

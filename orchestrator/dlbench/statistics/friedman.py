@@ -16,7 +16,8 @@ from typing import Literal
 
 import numpy as np
 
-from dlbench.statistics.intervals import SEED, Floats
+from dlbench.statistics.bootstrap import SEED
+from dlbench.statistics.intervals import Floats
 from dlbench.statistics.measurements import TIME, Kind
 from dlbench.statistics.rank_tests import signed_rank
 from dlbench.statistics.ranks import differences, midranks

@@ -24,7 +24,7 @@ from dlbench.statistics.rank_tests import (
 )
 from dlbench.statistics.ranks import differences
 from dlbench.statistics.sample_size import least_p, least_p_unpaired
-from dlbench.statistics.words import number, percent, together
+from dlbench.statistics.words import number
 
 
 @dataclass(frozen=True)
@@ -46,17 +46,6 @@ class Equivalence:
     @property
     def shown(self) -> bool:
         return self.p <= self.alpha
-
-    @property
-    def sentence(self) -> str:
-        within = within_margin(self.margin, self.ratio)
-        if not self.possible or self.interval is None:
-            return f"Equivalence {within} cannot be shown with so few runs."
-        low, _, high = together(self.interval.low, self.interval.low, self.interval.high)
-        said = f"the {percent(self.interval.level)} interval is {low} to {high}"
-        if self.shown:
-            return f"Equivalent {within}: {said}."
-        return f"Equivalence {within} is not shown: {said}."
 
 
 def within_margin(margin: float, ratio: bool) -> str:

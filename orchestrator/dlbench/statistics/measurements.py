@@ -26,18 +26,27 @@ class Kind:
     """Times and sizes are compared by their ratio, accuracies by their difference."""
     less_is_better: bool
     better: str
+    """`A is faster than B`: what follows the verb."""
     worse: str
     best: str
+    verb: str = "is"
+    infinitive: str = "be"
 
 
 TIME = Kind("time", "ratio", True, "faster", "slower", "fastest")
 THROUGHPUT = Kind("throughput", "ratio", False, "faster", "slower", "fastest")
 MEMORY = Kind("memory", "ratio", True, "lighter", "heavier", "lightest")
-ENERGY = Kind("energy", "ratio", True, "thriftier", "hungrier", "thriftiest")
+ENERGY = Kind(
+    "energy", "ratio", True, "less energy", "more energy", "the least energy", "uses", "use"
+)
+CPU_TIME = Kind(
+    "cpu-time", "ratio", True, "less CPU time", "more CPU time", "the least CPU time", "uses", "use"
+)
+USE = Kind("use", "ratio", True, "less", "more", "the least", "uses", "use")
+"""Shares of a device that are in use, power and the like."""
 SCORE = Kind("score", "difference", False, "better", "worse", "best")
 """Accuracies and the like: the greater the better."""
 LOSS = Kind("loss", "difference", True, "better", "worse", "best")
-KINDS = {kind.name: kind for kind in (TIME, THROUGHPUT, MEMORY, ENERGY, SCORE, LOSS)}
 
 
 @dataclass(frozen=True)
@@ -104,7 +113,7 @@ def reasons_between(a: Measurements, b: Measurements) -> tuple[Reason, ...]:
 
 
 @dataclass(frozen=True)
-class Runs:
+class KeyedValues:
     """A group's finite values in the order of their keys, ready to be paired."""
 
     values: Floats
@@ -116,12 +125,12 @@ class Runs:
         return kept
 
 
-def runs_of(group: Measurements) -> Runs:
+def keyed_values(group: Measurements) -> KeyedValues:
     """Values that are no numbers are left out. A key that comes again is told apart by its turn."""
     values = np.asarray(group.values, dtype=np.float64)
     finite = np.isfinite(values)
     if group.keys is None:
-        return Runs(values[finite], None)
+        return KeyedValues(values[finite], None)
     seen: Counter[Hashable] = Counter()
     keys: list[tuple[Hashable, int]] = []
     for key in group.keys:
@@ -130,13 +139,15 @@ def runs_of(group: Measurements) -> Runs:
     kept = [i for i in range(len(keys)) if finite[i]]
     # Any order will do that is the same in both groups.
     kept.sort(key=lambda i: (str(keys[i][0]), keys[i][1]))
-    return Runs(values[kept], tuple(keys[i] for i in kept))
+    return KeyedValues(values[kept], tuple(keys[i] for i in kept))
 
 
 Pairing = Literal["auto", "paired", "unpaired"]
 
 
-def partners(a: Runs, b: Runs, pairing: Pairing = "auto") -> frozenset[Hashable] | None:
+def partners(
+    a: KeyedValues, b: KeyedValues, pairing: Pairing = "auto"
+) -> frozenset[Hashable] | None:
     """The keys to pair by; None: not paired.
 
     "auto" pairs where at least half of either group has a partner: decided from the keys alone,

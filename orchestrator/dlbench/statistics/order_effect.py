@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dlbench.statistics.intervals import SEED, Floats
+from dlbench.statistics.bootstrap import SEED
+from dlbench.statistics.intervals import Floats
 from dlbench.statistics.measurements import TIME, Kind
 from dlbench.statistics.ranks import median
 from dlbench.statistics.sample_size import holm

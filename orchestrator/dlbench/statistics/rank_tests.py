@@ -18,7 +18,6 @@ import numpy as np
 
 from dlbench.statistics.intervals import Floats, Interval
 from dlbench.statistics.ranks import difference_order, midranks, ties, walsh_order
-from dlbench.statistics.words import p_value
 
 Side = Literal["two-sided", "greater", "less"]
 
@@ -38,16 +37,6 @@ class RankTest:
     p: float
     runs: tuple[int, ...]
     exact: bool
-
-    @property
-    def sentence(self) -> str:
-        size = (
-            f"{self.runs[0]} pairs"
-            if len(self.runs) == 1
-            else " and ".join(map(str, self.runs)) + " runs"
-        )
-        how = "exact" if self.exact else "normal approximation"
-        return f"{self.name} ({how}, {size}): {p_value(self.p)}."
 
 
 def signed_rank(d: Floats, side: Side = "two-sided") -> RankTest:

@@ -15,7 +15,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from dlbench.statistics.intervals import SEED, Floats
+from dlbench.statistics.bootstrap import SEED
+from dlbench.statistics.intervals import Floats
 from dlbench.statistics.ranks import median
 from dlbench.statistics.words import count, listing, number, percent
 
@@ -208,7 +209,7 @@ def modes(values: Floats, *, least: float = 0.05, apart: float = 4.5) -> Finding
 
 
 @dataclass(frozen=True)
-class Steps:
+class StepSummary:
     """The steady steps of one trial in three numbers, so that many trials fit in memory."""
 
     median: float
@@ -217,7 +218,7 @@ class Steps:
 
 
 def noisy_machine(
-    trials: Sequence[Steps], *, between: float = 0.05, within: float = 0.15
+    trials: Sequence[StepSummary], *, between: float = 0.05, within: float = 0.15
 ) -> tuple[Finding, ...]:
     """Whether trials of one group differ by more than their own steps explain."""
     usable = [t for t in trials if t.n and t.median > 0]

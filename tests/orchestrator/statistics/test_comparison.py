@@ -178,7 +178,7 @@ def test_groups_without_numbers() -> None:
     nan = float("nan")
     found = compare({"a": Measurements((nan, nan)), "b": runs(1, 6, 1)})
     assert found.set_apart == {"a": (Reason.EMPTY,)}
-    assert found.answer == "b stands alone. a is not ranked: no values."
+    assert found.answer == "There is nothing to compare b with. a is not ranked: no values."
     assert found.sample_size_sentence == "There is nothing to test: no two groups are comparable."
 
 

@@ -142,7 +142,7 @@ def test_scipy_agrees_where_both_approximate() -> None:
     d = np.round(rng.normal(0.05, size=500), 1)
     theirs = stats.wilcoxon(d, zero_method="pratt", correction=True, method="asymptotic")
     ours = signed_rank(d)
-    assert not ours.exact and "normal approximation" in ours.sentence
+    assert not ours.exact
     assert ours.p == pytest.approx(theirs.pvalue, rel=0.02)
     a, b = np.round(rng.normal(size=400), 1), np.round(rng.normal(0.1, size=300), 1)
     theirs = stats.mannwhitneyu(a, b, method="asymptotic", use_continuity=True)

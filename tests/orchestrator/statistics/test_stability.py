@@ -9,7 +9,7 @@ from dlbench.statistics.measurements import SCORE
 from dlbench.statistics.order_effect import order_effect
 from dlbench.statistics.stability import (
     Concern,
-    Steps,
+    StepSummary,
     noisy_machine,
     steps_of_trial,
     theil_sen,
@@ -121,13 +121,13 @@ def test_trials_that_stick_out_are_named() -> None:
 
 def test_a_noisy_machine_is_told_from_noisy_steps() -> None:
     rng = np.random.default_rng(4)
-    calm = [Steps(10 * np.exp(rng.normal(0, 0.002)), 0.2, 400) for _ in range(8)]
+    calm = [StepSummary(10 * np.exp(rng.normal(0, 0.002)), 0.2, 400) for _ in range(8)]
     assert noisy_machine(calm) == ()
-    restless = [Steps(10 * np.exp(rng.normal(0, 0.15)), 0.2, 400) for _ in range(8)]
+    restless = [StepSummary(10 * np.exp(rng.normal(0, 0.15)), 0.2, 400) for _ in range(8)]
     (finding,) = noisy_machine(restless)
     assert finding.concern is Concern.NOISY_MACHINE
     assert "something other than the workload changed between trials" in finding.sentence
-    jittery = [Steps(10 * np.exp(rng.normal(0, 0.01)), 3.0, 400) for _ in range(8)]
+    jittery = [StepSummary(10 * np.exp(rng.normal(0, 0.01)), 3.0, 400) for _ in range(8)]
     assert [f.concern for f in noisy_machine(jittery)] == [Concern.NOISY_STEPS]
     assert noisy_machine(restless[:2]) == ()
 

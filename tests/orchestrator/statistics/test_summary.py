@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
+from dlbench.statistics.bootstrap import bootstrap_interval, resample
+from dlbench.statistics.comparison import compare
 from dlbench.statistics.effects import effect
-from dlbench.statistics.intervals import interval, resample
-from dlbench.statistics.summary import describe
+from dlbench.statistics.measurements import Measurements
+from dlbench.statistics.summary import Summary
+
+
+def describe(values: Sequence[float]) -> Summary:
+    return compare({"group": Measurements(tuple(values))}).summaries["group"]
 
 
 def test_numbers_agree_with_numpy() -> None:
@@ -40,7 +48,7 @@ def test_no_values_and_values_that_are_no_numbers(recwarn: pytest.WarningsRecord
     assert describe([]).sentence == "No values."
     found = describe([1.0, float("nan"), 2.0, float("inf"), 3.0])
     assert (found.n, found.median, found.not_numbers) == (3, 2.0, 2)
-    assert "2 values left out for being no number" in found.sentence
+    assert "2 values left out: not a number" in found.sentence
     assert not recwarn.list
 
 
@@ -65,8 +73,8 @@ def test_intervals_cover_as_often_as_they_say(n: int) -> None:
         drawn = resample(np.exp(rng.normal(0, 0.3, size=n)), rows=600)
         assert drawn is not None
         hits += (
-            interval(drawn.medians, n).holds(1.0),
-            interval(drawn.means, n).holds(true_mean),
+            bootstrap_interval(drawn.medians, n).holds(1.0),
+            bootstrap_interval(drawn.means, n).holds(true_mean),
         )
     assert (hits / rounds >= 0.92).all(), hits / rounds
 
