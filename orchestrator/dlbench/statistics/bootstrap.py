@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dlbench.statistics.intervals import Floats, Interval
+from dlbench.statistics.ranks import quantile
 
 SEED = 20210
 """Where every random stream of the statistics starts."""
@@ -86,6 +87,5 @@ def _tail(n: int, level: float) -> float:
 
 def bootstrap_interval(draws: Floats, runs: int, level: float = 0.95) -> Interval:
     """The expanded percentile interval of a resampled quantity that rests on `runs` values."""
-    tail = _tail(runs, level)
-    low, high = np.quantile(draws, (tail, 1 - tail))
-    return Interval(float(low), float(high), level, runs)
+    tail, ordered = _tail(runs, level), np.sort(draws)
+    return Interval(quantile(ordered, tail), quantile(ordered, 1 - tail), level, runs)

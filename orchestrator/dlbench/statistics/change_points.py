@@ -46,8 +46,6 @@ class ChangePoint:
     """The first release on a new level."""
 
     name: str
-    position: int
-    """In the history, from 0."""
     before: tuple[str, str]
     """First and last release of the level before."""
     until: str
@@ -104,12 +102,8 @@ def change_points(
             names = (points[start][0], points[cut - 1][0])
             name, until = points[cut][0], points[end - 1][0]
             p = min(1.0, p * together)
-            found.append(ChangePoint(name, _place(history, name), names, until, size, p))
+            found.append(ChangePoint(name, names, until, size, p))
     return tuple(found)
-
-
-def _place(history: Sequence[HistoryPoint], name: str) -> int:
-    return next(i for i, point in enumerate(history) if point.name == name)
 
 
 def _joined(points: Sequence[tuple[str, Floats]]) -> Floats:

@@ -201,7 +201,9 @@ def critical_difference(groups: int, workloads: int, alpha: float = 0.05) -> flo
 
 @lru_cache(maxsize=64)
 def studentised_range(groups: int, alpha: float) -> float:
-    """The upper point of the range of so many standard normal values."""
+    """The upper point of the range of so many standard normal values.
+
+    As `scipy.stats.studentized_range`, which takes a second to import and longer to compute."""
     from scipy.special import ndtr
 
     z = np.linspace(-8.5, 8.5, 1701)

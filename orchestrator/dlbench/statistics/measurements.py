@@ -142,20 +142,13 @@ def keyed_values(group: Measurements) -> KeyedValues:
     return KeyedValues(values[kept], tuple(keys[i] for i in kept))
 
 
-Pairing = Literal["auto", "paired", "unpaired"]
-
-
-def partners(
-    a: KeyedValues, b: KeyedValues, pairing: Pairing = "auto"
-) -> frozenset[Hashable] | None:
+def partners(a: KeyedValues, b: KeyedValues) -> frozenset[Hashable] | None:
     """The keys to pair by; None: not paired.
 
-    "auto" pairs where at least half of either group has a partner: decided from the keys alone,
+    Groups are paired where at least half of either has a partner: decided from the keys alone,
     never from the values, so that it cannot favour a result.
     """
-    if pairing == "unpaired" or a.keys is None or b.keys is None:
+    if a.keys is None or b.keys is None:
         return None
     common = frozenset(a.keys) & frozenset(b.keys)
-    if pairing == "paired":
-        return common or None
     return common if common and 2 * len(common) >= max(len(a.keys), len(b.keys)) else None

@@ -14,7 +14,7 @@ _WRITTEN_DOWN = 250_000
 
 
 def midranks(values: Floats) -> Floats:
-    """Ranks from 1; equal values share the mean of theirs."""
+    """Ranks from 1; equal values share the mean of theirs (SciPy takes a second to import)."""
     order = values.argsort(kind="stable")
     ordered = values[order]
     first = np.empty(len(values), dtype=bool)
@@ -25,6 +25,18 @@ def midranks(values: Floats) -> Floats:
     ranks = np.empty(len(values))
     ranks[order] = shared[first.cumsum() - 1]
     return ranks
+
+
+def quantile(ordered: Floats, share: float) -> float:
+    """Of sorted values, as numpy.quantile at a tenth of its cost: thousands are asked for."""
+    at = share * (len(ordered) - 1)
+    below = int(at)
+    low = float(ordered[below])
+    return low + (at - below) * (float(ordered[below + 1]) - low) if at > below else low
+
+
+def median(values: Floats) -> float:
+    return quantile(np.sort(values), 0.5)
 
 
 def ties(values: Floats) -> Floats:
@@ -46,13 +58,6 @@ def cliffs_delta(a: Floats, b: Floats) -> float:
     below = ordered.searchsorted(a, side="left").sum()
     not_above = ordered.searchsorted(a, side="right").sum()
     return float(below - (len(a) * len(b) - not_above)) / (len(a) * len(b))
-
-
-def median(values: Floats) -> float:
-    """As numpy.median, without what it costs on few values."""
-    ordered = np.sort(values)
-    n = len(ordered)
-    return float(ordered[(n - 1) // 2] + ordered[n // 2]) / 2
 
 
 @lru_cache(maxsize=16)

@@ -47,8 +47,6 @@ class Finding:
     size: float
     """How large: a share, 0.12 for 12 %."""
     p: float | None = None
-    places: tuple[int, ...] = ()
-    """Which values (from 0) it concerns, or where it begins."""
 
 
 def steps_of_trial(
@@ -96,17 +94,17 @@ def drift(steps: Floats, *, least: float = 0.03, alpha: float = 0.01) -> Finding
     if change < 0 and at <= blocks / 3:
         slower = 1 / (1 + change) - 1
         said = f"The first {step} of {n} steady steps are {percent(slower)} slower than the rest"
-        return Finding(Concern.WARM_UP, f"{said}: the warm-up had not ended.", slower, p, (0,))
+        return Finding(Concern.WARM_UP, f"{said}: the warm-up had not ended.", slower, p)
     if sudden and change > 0:
         said = f"From about step {step} of {n} on, steps take {percent(change)} longer"
         why = "throttling, or another load on the machine"
-        return Finding(Concern.THROTTLING, f"{said}: {why}.", change, p, (step,))
+        return Finding(Concern.THROTTLING, f"{said}: {why}.", change, p)
     if sudden:
         said = f"From about step {step} of {n} on, steps are {percent(-change)} shorter."
-        return Finding(Concern.DRIFT, said, change, p, (step,))
+        return Finding(Concern.DRIFT, said, change, p)
     way = "longer" if whole > 0 else "shorter"
     said = f"Steps become {percent(abs(whole))} {way} from the trial's beginning to its end."
-    return Finding(Concern.DRIFT, said, whole, p, (0,))
+    return Finding(Concern.DRIFT, said, whole, p)
 
 
 def theil_sen(levels: Floats) -> float:
@@ -159,7 +157,7 @@ def step_outliers(steps: Floats, *, cutoff: float = 5.0, least: float = 0.02) ->
         f"{count(len(found), 'step')} of {len(steps)} stick out, up to {most} times the median; "
         f"they cost {percent(extra)} of the time."
     )
-    return Finding(Concern.OUTLIERS, said, extra, None, tuple(found))
+    return Finding(Concern.OUTLIERS, said, extra)
 
 
 def trial_outliers(
@@ -177,7 +175,7 @@ def trial_outliers(
     verb = "sticks" if len(found) == 1 else "stick"
     said = f"{listing(seen + more)} {verb} out from the median of {number(middle)}."
     away = float(np.abs(every[list(found)] - middle).max())
-    return Finding(Concern.OUTLIERS, said, away / abs(middle) if middle else away, None, found)
+    return Finding(Concern.OUTLIERS, said, away / abs(middle) if middle else away)
 
 
 def modes(values: Floats, *, least: float = 0.05, apart: float = 4.5) -> Finding | None:
@@ -246,29 +244,19 @@ def noisy_machine(
 
 
 def unequal(
-    condition: str, values: Mapping[str, Sequence[float | str]], *, tolerance: float = 0.1
+    condition: str, values: Mapping[str, Sequence[float]], *, tolerance: float = 0.1
 ) -> Finding | None:
     """Whether groups ran under unlike conditions: threads, clock speed, load, temperature.
 
-    Numbers may differ by `tolerance` of the largest; words may not differ at all.
+    The medians may differ by `tolerance` of the largest.
     """
-    present = {group: list(seen) for group, seen in values.items() if len(seen)}
-    numeric = all(isinstance(v, int | float) for seen in present.values() for v in seen)
-    if len(present) < 2:
+    middles = {group: float(np.median(seen)) for group, seen in values.items() if len(seen)}
+    if len(middles) < 2:
         return None
-    if numeric:
-        middles = {g: float(np.median(np.array(seen, dtype=float))) for g, seen in present.items()}
-        low, high = min(middles, key=middles.__getitem__), max(middles, key=middles.__getitem__)
-        gap = middles[high] - middles[low]
-        largest = max(abs(m) for m in middles.values())
-        if gap <= tolerance * largest:
-            return None
-        said = f"{number(middles[low])} for {low}, {number(middles[high])} for {high}"
-        size = gap / largest
-    else:
-        words = {g: listing(sorted({str(v) for v in seen})) for g, seen in present.items()}
-        if len(set(words.values())) == 1:
-            return None
-        said = ", ".join(f"{word} for {group}" for group, word in words.items())
-        size = 1.0
-    return Finding(Concern.UNEQUAL, f"Unequal conditions: {condition} is {said}.", size)
+    low, high = min(middles, key=middles.__getitem__), max(middles, key=middles.__getitem__)
+    largest = max(abs(middle) for middle in middles.values())
+    gap = middles[high] - middles[low]
+    if gap <= tolerance * largest:
+        return None
+    said = f"{number(middles[low])} for {low}, {number(middles[high])} for {high}"
+    return Finding(Concern.UNEQUAL, f"Unequal conditions: {condition} is {said}.", gap / largest)

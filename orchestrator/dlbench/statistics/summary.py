@@ -9,6 +9,7 @@ import numpy as np
 from dlbench.statistics.bootstrap import Resamples, bootstrap_interval
 from dlbench.statistics.intervals import Floats, Interval
 from dlbench.statistics.measurements import Kind
+from dlbench.statistics.ranks import median, quantile
 from dlbench.statistics.words import count, number, percent
 
 
@@ -63,8 +64,10 @@ def summarise(
     if not n:
         nan = float("nan")
         return Summary(0, nan, nan, None, nan, nan, nan, nan, None, None, not_numbers)
-    first, middle, third = (float(x) for x in np.quantile(values, (0.25, 0.5, 0.75)))
-    low, high = float(values.min()), float(values.max())
+    ordered = np.sort(values)
+    low, first, middle, third, high = (
+        quantile(ordered, share) for share in (0, 0.25, 0.5, 0.75, 1)
+    )
     same = low == high
     sd = None if n < 2 else 0.0 if same else float(values.std(ddof=1))
     return Summary(
@@ -72,7 +75,7 @@ def summarise(
         median=middle,
         mean=middle if same else float(values.mean()),
         sd=sd,
-        mad=float(np.median(np.abs(values - middle))),
+        mad=median(np.abs(values - middle)),
         iqr=third - first,
         low=low,
         high=high,

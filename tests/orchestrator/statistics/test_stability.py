@@ -41,7 +41,8 @@ def test_throttling_and_where_it_began() -> None:
     values[360:] *= 1.2
     (finding,) = steps_of_trial(values)
     assert finding.concern is Concern.THROTTLING
-    assert abs(finding.places[0] - 360) <= 20
+    began = int(finding.sentence.split()[4])
+    assert abs(began - 360) <= 20
     assert "steps take" in finding.sentence and "throttling" in finding.sentence
 
 
@@ -58,7 +59,6 @@ def test_outliers_that_cost_time() -> None:
     values[::50] *= 4
     (finding,) = steps_of_trial(values)
     assert finding.concern is Concern.OUTLIERS
-    assert finding.places == tuple(range(0, 500, 50))
     assert finding.sentence.startswith("10 steps of 500 stick out, up to 4")
     values = steps()
     values[100] *= 4
@@ -110,12 +110,11 @@ def test_trials_that_stick_out_are_named() -> None:
     values = [10.0, 10.1, 9.9, 10.05, 9.95, 20.0]
     finding = trial_outliers(values, [f"t{i}" for i in range(6)])
     assert finding is not None
-    assert finding.places == (5,)
     assert finding.sentence == "t5 (20) sticks out from the median of 10.03."
     assert trial_outliers(values[:5], [f"t{i}" for i in range(5)]) is None
     # Deterministic results with one exception.
     odd = trial_outliers([0.9] * 9 + [0.8], [f"t{i}" for i in range(10)])
-    assert odd is not None and odd.places == (9,)
+    assert odd is not None and odd.sentence.startswith("t9 (0.8)")
     assert trial_outliers([0.9] * 10, [f"t{i}" for i in range(10)]) is None
 
 
@@ -138,9 +137,7 @@ def test_unequal_conditions() -> None:
     assert finding is not None
     assert finding.sentence == "Unequal conditions: threads is 1 for b, 4 for a."
     assert unequal("load", {"a": [1.0, 1.02], "b": [1.03]}) is None
-    words = unequal("governor", {"a": ["performance"], "b": ["powersave", "powersave"]})
-    assert words is not None and "performance for a, powersave for b" in words.sentence
-    assert unequal("governor", {"a": ["performance"], "b": []}) is None
+    assert unequal("load", {"a": [1.0], "b": []}) is None
 
 
 def campaign(
