@@ -54,7 +54,7 @@ def rank_across_workloads(
 
 
 def _by_machine(case: CaseComparison) -> dict[str, list[Group]]:
-    """The groups that may be ranked; machines are only told apart where there are several."""
+    """The groups that may be ranked; by machine, where there are several."""
     ranked = [g for g in case.case.groups if g.name in case.comparison.ranking]
     machines = {g.conditions.machine for g in ranked}
     parts: dict[str, list[Group]] = {}

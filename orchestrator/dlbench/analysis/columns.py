@@ -38,7 +38,7 @@ TRIALS = (
     Column("seed", pl.Int64, "what pairs trials of different releases"),
     Column("repeat", pl.Int64, "which repeat, from 0"),
     Column("round", pl.Int64, "which interleaved round, from 0"),
-    Column("index", pl.Int64, "its place in the campaign's order, from 0"),
+    Column("index", pl.Int64, "its position in the campaign's order, from 0"),
     Column("outcome", pl.String, "ok, or how it failed"),
     Column("reason", pl.String, "why it failed"),
     Column("certified", pl.Boolean, "its model was proven equal to the reference; null: unchecked"),
@@ -137,7 +137,9 @@ SAMPLES = (
     Column("anon_bytes", pl.Int64, "without file cache"),
     Column("system_cpu_percent", pl.Float64, "the whole machine"),
     Column("gpu_util_percent", pl.Float64, "averaged over the GPUs"),
-    Column("gpu_memory_bytes", pl.Int64, "the trial's own where told apart, of all GPUs together"),
+    Column(
+        "gpu_memory_bytes", pl.Int64, "the trial's own where that is known, of all GPUs together"
+    ),
     Column("gpu_power_w", pl.Float64, "of all GPUs together"),
     Column("gpu_energy_j", pl.Float64, "so far, of all GPUs together"),
 )

@@ -36,8 +36,8 @@ def plan_power(case: CaseComparison, wanted: float, *, power: float = 0.8) -> Re
     }
     spreads = []
     for verdict in tested:
-        found = _spread(values[verdict.first], values[verdict.second], kind, paired)
-        spreads += [found] if found else []
+        spread = _spread(values[verdict.first], values[verdict.second], kind, paired)
+        spreads += [spread] if spread else []
     if not spreads:
         return None
     worst = max(spreads, key=lambda spread: spread.sd)

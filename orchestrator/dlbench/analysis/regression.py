@@ -65,7 +65,7 @@ def _partners(
     new: pl.DataFrame, baseline: pl.DataFrame, metric: Metric
 ) -> list[tuple[str, Group, Group]]:
     own, earlier = _cells(new, metric), _cells(baseline, metric)
-    found = []
+    partners = []
     for cell, group in own.items():
         before = earlier.get(cell)
         if before is None:
@@ -75,8 +75,8 @@ def _partners(
         release = group.release
         if before.release != release:
             release = f"{release} (baseline {before.release})"
-        found.append((f"{release} on {group.case}", group, before))
-    return found
+        partners.append((f"{release} on {group.case}", group, before))
+    return partners
 
 
 def _only_of_framework(
@@ -96,7 +96,7 @@ def _cells(trials: pl.DataFrame, metric: Metric) -> dict[_Cell, Group]:
     """The largest group of every contender, by release and what else was chosen."""
     if metric.column not in trials.columns:
         return {}
-    found: dict[_Cell, Group] = {}
+    largest: dict[_Cell, Group] = {}
     for case in cases_of(trials, "release", (metric.column,)):
         for group in case.groups:
             row = group.rows[0]
@@ -104,7 +104,7 @@ def _cells(trials: pl.DataFrame, metric: Metric) -> dict[_Cell, Group]:
                 str(row[key])
                 for key in ("release", "variant", "workload", "device", "setting", "engine")
             )
-            kept = found.get(cell)
+            kept = largest.get(cell)
             if kept is None or len(kept.measured(metric)) < len(group.measured(metric)):
-                found[cell] = group
-    return found
+                largest[cell] = group
+    return largest

@@ -16,6 +16,7 @@ import polars as pl
 from dlbench.analysis.groups import Case, Group
 from dlbench.analysis.metrics import Metric
 from dlbench.statistics.order_effect import OrderEffect, order_effect
+from dlbench.statistics.ranks import row_medians
 from dlbench.statistics.screening import worth_a_look
 from dlbench.statistics.stability import (
     Concern,
@@ -61,8 +62,8 @@ def steady_steps(steps: pl.DataFrame) -> StepTimes:
     for names, rows in _of_one_length(ms, spans):
         spread = zip(names, *_middle_and_spread(rows), strict=True)
         short |= {name: StepSummary(middle, away, rows.shape[1]) for name, middle, away in spread}
-        found = worth_a_look(rows)
-        suspects += [name for name, worth in zip(names, found, strict=True) if worth]
+        flags = worth_a_look(rows)
+        suspects += [name for name, worth in zip(names, flags, strict=True) if worth]
     return StepTimes(ms, spans, short, frozenset(suspects))
 
 
@@ -82,11 +83,9 @@ def _of_one_length(
 
 def _middle_and_spread(rows: npt.NDArray[np.float64]) -> tuple[list[float], list[float]]:
     """Each row's median, and the median distance from it."""
-    low, high = (rows.shape[1] - 1) // 2, rows.shape[1] // 2
-    ordered = np.sort(rows, axis=1)
-    middle = (ordered[:, low] + ordered[:, high]) / 2
-    away = np.sort(np.abs(ordered - middle[:, None]), axis=1)
-    return middle.tolist(), ((away[:, low] + away[:, high]) / 2).tolist()
+    middle = row_medians(np.sort(rows, axis=1))
+    away = np.sort(np.abs(rows - middle[:, None]), axis=1)
+    return middle.tolist(), row_medians(away).tolist()
 
 
 @dataclass(frozen=True)
@@ -101,13 +100,13 @@ class Steadiness:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        own = [f"{name}: {f.sentence}" for name, found in self.groups.items() for f in found]
+        own = [f"{name}: {f.sentence}" for name, findings in self.groups.items() for f in findings]
         return (*own, *(finding.sentence for finding in self.between))
 
 
 def steadiness(case: Case, metric: Metric, steps: StepTimes | None) -> Steadiness:
     """`steps` is None where the metric has nothing to do with steps."""
-    found = {}
+    findings = {}
     for group in case.groups:
         own = [*_of_steps(group, metric, steps)] if steps is not None else []
         measured = group.measured(metric)
@@ -116,10 +115,10 @@ def steadiness(case: Case, metric: Metric, steps: StepTimes | None) -> Steadines
             outlying = trial_outliers(values, [f"seed {row['seed']}" for row in measured])
             own += [outlying] if outlying else []
         if own:
-            found[group.name] = tuple(own)
+            findings[group.name] = tuple(own)
     order = _order(case.groups, metric)
     between = [*_unequal(case.groups, metric), *(order.findings if order else ())]
-    return Steadiness(found, tuple(between), order)
+    return Steadiness(findings, tuple(between), order)
 
 
 def _of_steps(group: Group, metric: Metric, steps: StepTimes) -> list[Finding]:
@@ -135,12 +134,12 @@ def _of_steps(group: Group, metric: Metric, steps: StepTimes) -> list[Finding]:
         short.append(steps.short[str(row["id"])])
         for finding in steps_of_trial(times) if str(row["id"]) in steps.suspects else ():
             by_concern.setdefault(finding.concern, []).append((finding, f"seed {row['seed']}"))
-    found = []
+    findings = []
     for concern, each in by_concern.items():
         worst, where = max(each, key=lambda one: abs(one[0].size))
         said = f"{concern.value} in {len(each)} of {trials} trials; at worst ({where}): "
-        found.append(Finding(concern, f"{said}{worst.sentence}", worst.size, worst.p))
-    return [*found, *noisy_machine(short)]
+        findings.append(Finding(concern, f"{said}{worst.sentence}", worst.size, worst.p))
+    return [*findings, *noisy_machine(short)]
 
 
 def _order(groups: Sequence[Group], metric: Metric) -> OrderEffect | None:
@@ -173,14 +172,14 @@ def _order(groups: Sequence[Group], metric: Metric) -> OrderEffect | None:
 
 def _unequal(groups: Sequence[Group], metric: Metric) -> list[Finding]:
     """Threads that differ though none were asked for; other programs beside one group only."""
-    found = []
+    findings = []
     threads = {
         group.name: [
             row["threads_used"] for row in group.measured(metric) if row["threads_used"] is not None
         ]
         for group in groups
     }
-    found.append(unequal("the number of threads", threads))
+    findings.append(unequal("the number of threads", threads))
     others = {
         group.name: [
             max(0.0, row["system_cpu_percent_mean"] - row["cpu_percent_mean"])
@@ -193,5 +192,5 @@ def _unequal(groups: Sequence[Group], metric: Metric) -> list[Finding]:
     }
     middles = [float(np.median(seen)) for seen in others.values() if seen]
     if middles and max(middles) - min(middles) > _LOAD:
-        found.append(unequal("other programs' share of the machine (%)", others))
-    return [finding for finding in found if finding is not None]
+        findings.append(unequal("other programs' share of the machine (%)", others))
+    return [finding for finding in findings if finding is not None]

@@ -83,11 +83,11 @@ def _sums(archive: zipfile.ZipFile, path: Path) -> dict[str, str]:
         raise _refused(path, f"it has no {SUMS}") from None
     if info.file_size > 256 << 20:
         raise _refused(path, f"its {SUMS} is too large")
-    found = {}
+    sums = {}
     for line in archive.read(info).decode("utf-8").splitlines():
         digest, _, name = line.partition("  ")
-        found[name] = digest
-    return found
+        sums[name] = digest
+    return sums
 
 
 def _checked(

@@ -89,14 +89,14 @@ def register(app: typer.Typer) -> None:
             for c in comparisons
         ]
         if json:
-            found: dict[str, Any] = {"v": 1, "comparisons": []}
+            output: dict[str, Any] = {"v": 1, "comparisons": []}
             for comparison, own in zip(comparisons, plans, strict=True):
                 content = comparison_json(comparison)
                 for case, plan in zip(content["cases"], own, strict=True):
                     case["plan"] = plan.sentence if plan else None
-                found["comparisons"].append(content)
-            found["regressions"] = [threshold_json(one) for one in checked]
-            print_json(found)
+                output["comparisons"].append(content)
+            output["regressions"] = [threshold_json(one) for one in checked]
+            print_json(output)
         else:
             for comparison, own in zip(comparisons, plans, strict=True):
                 _print(comparison, own, plan_power)

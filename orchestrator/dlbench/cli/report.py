@@ -58,7 +58,7 @@ def register(app: typer.Typer) -> None:
             target.write_text(text, encoding="utf-8")
         except OSError as error:
             raise UserError(
-                f"{target} can't be written ({error.strerror}).", "Choose another place with -o."
+                f"{target} can't be written ({error.strerror}).", "Choose another path with -o."
             ) from error
         if json:
             size = target.stat().st_size

@@ -49,17 +49,17 @@ def case_tables(results: Results) -> Iterator[CaseTable]:
         if trials[metric].count()
     }
     for case in cases_of(trials, "release", _READ):
-        found = {
+        own = {
             words: one
             for words, comparison in compared.items()
             for one in comparison.cases
             if (one.case.workload, one.case.fixed) == (case.workload, case.fixed)
         }
-        times = found.get("Training time")
+        times = own.get("Training time")
         ranking = times.comparison.ranking if times else ()
         sentences = (
             f"{words}: {one.comparison.sentence}"
-            for words, one in found.items()
+            for words, one in own.items()
             if len(one.case.groups) > 1
         )
         rows = tuple(_rows(case.groups, ranking))

@@ -74,8 +74,8 @@ def sections(material: Material) -> Iterator[Section]:
 
 def _bars(id: str, title: str, metrics: tuple[Metric, ...]) -> Callable[[Material], Section | None]:
     def make(material: Material) -> Section | None:
-        found = (bars(material, metric) for metric in metrics)
-        drawn = tuple(chart for chart in found if chart is not None)
+        charts = (bars(material, metric) for metric in metrics)
+        drawn = tuple(chart for chart in charts if chart is not None)
         return Section(id, title, drawn) if drawn else None
 
     return make

@@ -43,7 +43,7 @@ def write_archive(campaign: Path, path: Path) -> int:
         making.replace(path)
     except OSError as error:
         raise UserError(
-            f"{path} can't be written ({error.strerror or error}).", "Choose another place with -o."
+            f"{path} can't be written ({error.strerror or error}).", "Choose another path with -o."
         ) from error
     finally:
         making.unlink(missing_ok=True)

@@ -14,7 +14,7 @@ from dlbench.errors import UserError
 def whole_folder(out: Path) -> Iterator[Path]:
     """An empty folder to fill; it becomes `out` when the block ends without an error."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UserError(f"{out} is not empty.", "Choose another place with -o.")
+        raise UserError(f"{out} is not empty.", "Choose another path with -o.")
     making = out.with_name(f".{out.name}.new")
     shutil.rmtree(making, ignore_errors=True)
     try:
@@ -25,7 +25,7 @@ def whole_folder(out: Path) -> Iterator[Path]:
         making.replace(out)
     except OSError as error:
         raise UserError(
-            f"{out} can't be written ({error.strerror or error}).", "Choose another place with -o."
+            f"{out} can't be written ({error.strerror or error}).", "Choose another path with -o."
         ) from error
     finally:
         shutil.rmtree(making, ignore_errors=True)

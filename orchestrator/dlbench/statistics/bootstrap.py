@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dlbench.statistics.intervals import Floats, Interval
-from dlbench.statistics.ranks import quantile
+from dlbench.statistics.ranks import quantile, row_medians
 
 SEED = 20210
 """Where every random stream of the statistics starts."""
@@ -57,23 +57,17 @@ def resample(values: Floats, seed: int = SEED, rows: int = DRAWS) -> Resamples |
     if n * rows <= _CACHED:
         drawn = values.take(_small_draw(n, rows, seed))
         means = drawn.mean(axis=1)
-        return Resamples(_medians(drawn), means, n)
+        drawn.sort(axis=1)
+        return Resamples(row_medians(drawn), means, n)
     rng = np.random.default_rng([seed, n])
     medians, means = np.empty(rows), np.empty(rows)
     step = max(1, _CHUNK // n)
     for start in range(0, rows, step):
         drawn = values[_draw(n, min(step, rows - start), rng)]
         means[start : start + step] = drawn.mean(axis=1)
-        medians[start : start + step] = _medians(drawn)
+        drawn.sort(axis=1)
+        medians[start : start + step] = row_medians(drawn)
     return Resamples(medians, means, n)
-
-
-def _medians(rows: Floats) -> Floats:
-    """Row medians; the rows are reordered. Sorting is vectorised, selecting is not."""
-    n = rows.shape[1]
-    rows.sort(axis=1)
-    found: Floats = (rows[:, (n - 1) // 2] + rows[:, n // 2]) / 2
-    return found
 
 
 @lru_cache(maxsize=4096)

@@ -92,7 +92,7 @@ def change_points(
     rng = np.random.default_rng(seed)
     share = alpha / together
     cuts = _settled(points, _search(points, 0, len(points), share, rng), share, rng)
-    found = []
+    changes = []
     edges = [0, *(cut for cut, _ in cuts), len(points)]
     for i, (cut, p) in enumerate(cuts):
         start, end = edges[i], edges[i + 2]
@@ -102,8 +102,8 @@ def change_points(
             names = (points[start][0], points[cut - 1][0])
             name, until = points[cut][0], points[end - 1][0]
             p = min(1.0, p * together)
-            found.append(ChangePoint(name, names, until, size, p))
-    return tuple(found)
+            changes.append(ChangePoint(name, names, until, size, p))
+    return tuple(changes)
 
 
 def _joined(points: Sequence[tuple[str, Floats]]) -> Floats:
@@ -116,10 +116,10 @@ def _search(
 ) -> list[tuple[int, float]]:  # fmt: skip
     """The significant cuts between points `start` and `end`, with their p: no less than that of the
     cut `above`, which had to be found first."""
-    found = _best_cut(points, start, end, rng)
-    if found is None or found[1] > alpha:
+    best = _best_cut(points, start, end, rng)
+    if best is None or best[1] > alpha:
         return []
-    cut, p = found[0], max(above, found[1])
+    cut, p = best[0], max(above, best[1])
     left = _search(points, start, cut, alpha, rng, p)
     return [*left, (cut, p), *_search(points, cut, end, alpha, rng, p)]
 
@@ -132,16 +132,16 @@ def _settled(
 
     The best single cut of a stretch with two changes may lie between them; once both are found, it
     has nothing to part."""
-    place = 0
-    while len(cuts) > 1 and place < len(cuts):
+    number = 0
+    while len(cuts) > 1 and number < len(cuts):
         edges = [0, *(cut for cut, _ in cuts), len(points)]
-        again = _best_cut(points, edges[place], edges[place + 2], rng)
+        again = _best_cut(points, edges[number], edges[number + 2], rng)
         if again is None or again[1] > alpha:
-            del cuts[place]
-            place = 0
+            del cuts[number]
+            number = 0
         else:
-            cuts[place] = again[0], max(cuts[place][1], again[1])
-            place += 1
+            cuts[number] = again[0], max(cuts[number][1], again[1])
+            number += 1
     return cuts
 
 

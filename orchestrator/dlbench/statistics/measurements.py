@@ -88,18 +88,18 @@ class Reason(Enum):
 
 def reasons_alone(group: Measurements, kind: Kind) -> tuple[Reason, ...]:
     """What keeps a group from being compared with any other."""
-    found = []
+    reasons = []
     if not group.certified:
-        found.append(Reason.UNCERTIFIED)
+        reasons.append(Reason.UNCERTIFIED)
     if not group.complete:
-        found.append(Reason.TRUNCATED)
+        reasons.append(Reason.TRUNCATED)
     values = np.asarray(group.values, dtype=np.float64)
     values = values[np.isfinite(values)]
     if not len(values):
-        found.append(Reason.EMPTY)
+        reasons.append(Reason.EMPTY)
     elif kind.scale == "ratio" and values.min() <= 0:
-        found.append(Reason.NOT_POSITIVE)
-    return tuple(found)
+        reasons.append(Reason.NOT_POSITIVE)
+    return tuple(reasons)
 
 
 def reasons_between(a: Measurements, b: Measurements) -> tuple[Reason, ...]:
@@ -126,7 +126,7 @@ class KeyedValues:
 
 
 def keyed_values(group: Measurements) -> KeyedValues:
-    """Values that are no numbers are left out. A key that comes again is told apart by its turn."""
+    """Without values that are not finite. A key that comes again is paired by its turn."""
     values = np.asarray(group.values, dtype=np.float64)
     finite = np.isfinite(values)
     if group.keys is None:

@@ -118,7 +118,7 @@ def repeats_needed(
     ratio = kind.scale == "ratio"
     shift = abs(math.log(wanted)) if ratio and wanted > 0 else abs(wanted)
     if shift == 0 or (ratio and wanted <= 0):
-        raise ValueError(f"{wanted} is no difference to look for")
+        raise ValueError(f"{wanted} is not a difference to look for")
     # Holm's first step is the strictest.
     each = alpha / comparisons
     least = (pairs_needed if paired else runs_needed)(alpha, comparisons)
@@ -126,10 +126,10 @@ def repeats_needed(
     def repeats(sd: float) -> int:
         return _repeats(shift / sd, each, power, paired, least, seed) if sd else least
 
-    found = repeats(spread.sd)
-    cautious = max(found, repeats(spread.cautious))
+    usual = repeats(spread.sd)
+    cautious = max(usual, repeats(spread.cautious))
     return RepeatPlan(
-        wanted, found, cautious, least, alpha, power, comparisons, spread, paired, ratio
+        wanted, usual, cautious, least, alpha, power, comparisons, spread, paired, ratio
     )
 
 

@@ -39,6 +39,13 @@ def median(values: Floats) -> float:
     return quantile(np.sort(values), 0.5)
 
 
+def row_medians(ordered: Floats) -> Floats:
+    """Of rows of sorted values: sorting is vectorised, selecting is not."""
+    n = ordered.shape[-1]
+    medians: Floats = (ordered[..., (n - 1) // 2] + ordered[..., n // 2]) / 2
+    return medians
+
+
 def ties(values: Floats) -> Floats:
     """How many values share each distinct value."""
     counts: Floats = np.unique(values, return_counts=True)[1].astype(np.float64)
@@ -65,49 +72,49 @@ def _triangle(n: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     return np.triu_indices(n)
 
 
-def walsh_order(d: Floats, places: tuple[int, ...]) -> list[float]:
+def walsh_order(d: Floats, positions: tuple[int, ...]) -> list[float]:
     """The order statistics (from 0) of the n(n+1)/2 means of two of `d`, each with itself too."""
     n = len(d)
     d = np.sort(d)
     if n * (n + 1) // 2 <= _WRITTEN_DOWN:
         rows, columns = _triangle(n)
-        return _select((d[rows] + d[columns]) / 2, places)
+        return _select((d[rows] + d[columns]) / 2, positions)
 
     def counted(x: float) -> int:
         # Ordered pairs (i, j) with a mean of at most x, then each unordered pair once.
         both = int(d.searchsorted(2 * x - d, side="right").sum())
         return (both + int(np.count_nonzero(d <= x))) // 2
 
-    return [_bisect(counted, float(d[0]), float(d[-1]), place) for place in places]
+    return [_bisect(counted, float(d[0]), float(d[-1]), position) for position in positions]
 
 
-def difference_order(a: Floats, b: Floats, places: tuple[int, ...]) -> list[float]:
+def difference_order(a: Floats, b: Floats, positions: tuple[int, ...]) -> list[float]:
     """The order statistics (from 0) of all differences a_i - b_j."""
     if len(a) * len(b) <= _WRITTEN_DOWN:
-        return _select((a[:, None] - b[None, :]).ravel(), places)
+        return _select((a[:, None] - b[None, :]).ravel(), positions)
     ordered = np.sort(b)
 
     def counted(x: float) -> int:
         return len(a) * len(b) - int(ordered.searchsorted(a - x, side="left").sum())
 
     low, high = float(a.min() - b.max()), float(a.max() - b.min())
-    return [_bisect(counted, low, high, place) for place in places]
+    return [_bisect(counted, low, high, position) for position in positions]
 
 
-def _select(values: Floats, places: tuple[int, ...]) -> list[float]:
-    values.partition(sorted(set(places)))
-    return [float(values[place]) for place in places]
+def _select(values: Floats, positions: tuple[int, ...]) -> list[float]:
+    values.partition(sorted(set(positions)))
+    return [float(values[position]) for position in positions]
 
 
-def _bisect(counted: Callable[[float], int], low: float, high: float, place: int) -> float:
-    """The least x, to the last bits, with more than `place` values at or below it."""
-    if counted(low) > place:
+def _bisect(counted: Callable[[float], int], low: float, high: float, position: int) -> float:
+    """The least x, to the last bits, with more than `position` values at or below it."""
+    if counted(low) > position:
         return low
     for _ in range(80):
         middle = (low + high) / 2
         if middle in (low, high):
             break
-        if counted(middle) > place:
+        if counted(middle) > position:
             high = middle
         else:
             low = middle

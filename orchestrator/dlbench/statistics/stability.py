@@ -20,9 +20,9 @@ from dlbench.statistics.intervals import Floats
 from dlbench.statistics.ranks import median
 from dlbench.statistics.words import count, listing, number, percent
 
-_BLOCKS = 24
+BLOCKS = 24
 _SHUFFLES = 999
-_NORMAL_MAD = 1.4826
+NORMAL_MAD = 1.4826
 """What makes a normal sample's MAD its standard deviation."""
 
 
@@ -56,10 +56,10 @@ def steps_of_trial(
     steps = np.asarray(steps_ms, dtype=np.float64)
     steps = steps[np.isfinite(steps) & (steps > 0)]
     # A change of level also looks like two modes, and a second mode like many outliers.
-    found = drift(steps, least=least, alpha=alpha) or modes(steps)
-    if found and found.concern is Concern.MODES:
-        return (found,)
-    return tuple(finding for finding in (found, step_outliers(steps)) if finding)
+    first = drift(steps, least=least, alpha=alpha) or modes(steps)
+    if first and first.concern is Concern.MODES:
+        return (first,)
+    return tuple(finding for finding in (first, step_outliers(steps)) if finding)
 
 
 def drift(steps: Floats, *, least: float = 0.03, alpha: float = 0.01) -> Finding | None:
@@ -69,7 +69,7 @@ def drift(steps: Floats, *, least: float = 0.03, alpha: float = 0.01) -> Finding
     best splits of the same medians in random order.
     """
     n = len(steps)
-    blocks = min(_BLOCKS, n // 5)
+    blocks = min(BLOCKS, n // 5)
     if blocks < 8:
         return None
     each = n // blocks
@@ -77,12 +77,12 @@ def drift(steps: Floats, *, least: float = 0.03, alpha: float = 0.01) -> Finding
     if levels.max() / levels.min() - 1 < least:
         return None
     logs = np.log(levels)
-    score, split = _best_split(logs[None, :])
+    score, split = best_split(logs[None, :])
     at = int(split[0])
     change = math.exp(logs[at:].mean() - logs[:at].mean()) - 1
     if abs(change) < least:
         return None
-    shuffled, _ = _best_split(logs[_orders(blocks)])
+    shuffled, _ = best_split(logs[_orders(blocks)])
     p = (1 + int(np.count_nonzero(shuffled >= score[0] * (1 - 1e-9)))) / (1 + _SHUFFLES)
     if p > alpha:
         return None
@@ -122,7 +122,7 @@ def _orders(n: int) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
     return np.random.default_rng([SEED, n]).random((_SHUFFLES, n)).argsort(axis=1)
 
 
-def _best_split(rows: Floats) -> tuple[Floats, Floats]:
+def best_split(rows: Floats) -> tuple[Floats, Floats]:
     """For each row: how far apart its best two parts lie, and where the second begins."""
     n = rows.shape[1]
     sizes = np.arange(1, n)
@@ -139,7 +139,7 @@ def outlying(values: Floats, cutoff: float = 5.0) -> tuple[int, ...]:
         return ()
     away = np.abs(values - median(values))
     # Where most values are the same the MAD is zero; the mean distance still tells.
-    spread = _NORMAL_MAD * median(away) or 1.2533 * float(away.mean())
+    spread = NORMAL_MAD * median(away) or 1.2533 * float(away.mean())
     return tuple(np.flatnonzero(away > cutoff * spread).tolist()) if spread else ()
 
 
@@ -148,13 +148,13 @@ def step_outliers(steps: Floats, *, cutoff: float = 5.0, least: float = 0.02) ->
     if len(steps) < 5 or steps.min() <= 0:
         return None
     middle = median(steps)
-    found = [i for i in outlying(np.log(steps), cutoff) if steps[i] > middle]
-    extra = float((steps[found] - middle).sum() / steps.sum()) if found else 0.0
+    slow = [i for i in outlying(np.log(steps), cutoff) if steps[i] > middle]
+    extra = float((steps[slow] - middle).sum() / steps.sum()) if slow else 0.0
     if extra < least:
         return None
     most = number(float(steps.max()) / middle, 3)
     said = (
-        f"{count(len(found), 'step')} of {len(steps)} stick out, up to {most} times the median; "
+        f"{count(len(slow), 'step')} of {len(steps)} stick out, up to {most} times the median; "
         f"they cost {percent(extra)} of the time."
     )
     return Finding(Concern.OUTLIERS, said, extra)
@@ -163,18 +163,18 @@ def step_outliers(steps: Floats, *, cutoff: float = 5.0, least: float = 0.02) ->
 def trial_outliers(
     values: Sequence[float] | Floats, names: Sequence[str], *, cutoff: float = 5.0
 ) -> Finding | None:
-    """Trials of one group that stick out. They are named and kept: leaving out is no remedy."""
+    """Trials of one group that stick out. They are named and never left out."""
     every = np.asarray(values, dtype=np.float64)
     scaled = np.log(every) if len(every) and every.min() > 0 else every
-    found = outlying(scaled, cutoff)
-    if not found:
+    odd = outlying(scaled, cutoff)
+    if not odd:
         return None
     middle = median(every)
-    seen = [f"{names[i]} ({number(float(every[i]))})" for i in found[:5]]
-    more = [f"{len(found) - 5} more"] if len(found) > 5 else []
-    verb = "sticks" if len(found) == 1 else "stick"
+    seen = [f"{names[i]} ({number(float(every[i]))})" for i in odd[:5]]
+    more = [f"{len(odd) - 5} more"] if len(odd) > 5 else []
+    verb = "sticks" if len(odd) == 1 else "stick"
     said = f"{listing(seen + more)} {verb} out from the median of {number(middle)}."
-    away = float(np.abs(every[list(found)] - middle).max())
+    away = float(np.abs(every[list(odd)] - middle).max())
     return Finding(Concern.OUTLIERS, said, away / abs(middle) if middle else away)
 
 
@@ -222,7 +222,7 @@ def noisy_machine(
     usable = [t for t in trials if t.n and t.median > 0]
     if len(usable) < 3:
         return ()
-    own = [_NORMAL_MAD * t.mad / t.median for t in usable]
+    own = [NORMAL_MAD * t.mad / t.median for t in usable]
     inside = float(np.median(own))
     # The standard error of a median of n steps.
     expected = float(
@@ -230,17 +230,17 @@ def noisy_machine(
     )
     logs = np.log([t.median for t in usable])
     outside = float(logs.std(ddof=1))
-    found = []
+    findings = []
     if outside > between and outside > 3 * expected:
         said = (
             f"Trials scatter by {percent(outside)}, their steps explain {percent(expected)}: "
             "something other than the workload changed between trials."
         )
-        found.append(Finding(Concern.NOISY_MACHINE, said, outside))
+        findings.append(Finding(Concern.NOISY_MACHINE, said, outside))
     if inside > within:
         said = f"Within a trial, steps scatter by {percent(inside)} about their median."
-        found.append(Finding(Concern.NOISY_STEPS, said, inside))
-    return tuple(found)
+        findings.append(Finding(Concern.NOISY_STEPS, said, inside))
+    return tuple(findings)
 
 
 def unequal(

@@ -3,7 +3,7 @@
 The number is held against new / baseline (times, sizes) or new - baseline (accuracies). A
 condition is met when the estimate lies beyond it *and* the exact test shows a difference: a CI that
 cries wolf is switched off. Where the estimate lies beyond but the runs cannot show a difference,
-the result says so and is no failure; whether the interval lies wholly beyond is said as well.
+the result says so and it is not a failure; whether the interval lies wholly beyond is said as well.
 
 "A difference" is one from the baseline. Only where the baseline itself would meet the condition
 (`step_ms > 0.9`: an improvement is asked for) is it one from the bound.
@@ -44,21 +44,21 @@ class Threshold:
 
     def on(self, kind: Kind) -> Threshold:
         """As it is meant for a metric of this kind: 5 % are a factor of 1.05 or five points."""
-        found = self
+        meant = self
         if self.percent is not None and kind.scale == "difference":
-            found = replace(self, bound=self.percent / 100)
-        if kind.scale == "ratio" and found.bound <= 0:
+            meant = replace(self, bound=self.percent / 100)
+        if kind.scale == "ratio" and meant.bound <= 0:
             raise UserError(
-                f"{found} means nothing: {self.metric} is compared by its ratio, and no ratio is"
+                f"{meant} means nothing: {self.metric} is compared by its ratio, and no ratio is"
                 " below 0.",
                 f'Give a factor, such as "{self.metric} > 1.05".',
             )
-        if kind is SCORE and abs(found.bound) >= _NO_DIFFERENCE:
+        if kind is SCORE and abs(meant.bound) >= _NO_DIFFERENCE:
             raise UserError(
-                f"{found} means nothing: {self.metric} is compared by its difference.",
+                f"{meant} means nothing: {self.metric} is compared by its difference.",
                 f'Give a difference, such as "{self.metric} < -0.01".',
             )
-        return found
+        return meant
 
     def beyond(self, x: float) -> bool:
         match self.sign:
@@ -166,12 +166,12 @@ def check_thresholds(
     checks: Sequence[ThresholdCheck], *, alpha: float = 0.05
 ) -> tuple[ThresholdResult, ...]:
     """All conditions at once: the chance that any of them fails wrongly stays within alpha."""
-    found = [_compared(one.new, one.baseline, one.kind) for one in checks]
-    tested = [i for i, verdict in enumerate(found) if verdict.test is not None]
-    raw = [_p(checks[i], found[i]) for i in tested]
+    verdicts = [_compared(one.new, one.baseline, one.kind) for one in checks]
+    tested = [i for i, verdict in enumerate(verdicts) if verdict.test is not None]
+    raw = [_p(checks[i], verdicts[i]) for i in tested]
     adjusted = dict(zip(tested, holm(raw), strict=True))
     results = []
-    for i, (one, verdict) in enumerate(zip(checks, found, strict=True)):
+    for i, (one, verdict) in enumerate(zip(checks, verdicts, strict=True)):
         effect, size = verdict.effect, verdict.size
         if effect is None or size is None:
             none = ThresholdResult(

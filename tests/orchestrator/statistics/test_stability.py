@@ -41,7 +41,7 @@ def test_throttling_and_where_it_began() -> None:
     values[360:] *= 1.2
     (finding,) = steps_of_trial(values)
     assert finding.concern is Concern.THROTTLING
-    began = int(finding.sentence.split()[4])
+    began = int(finding.sentence.split()[3])
     assert abs(began - 360) <= 20
     assert "steps take" in finding.sentence and "throttling" in finding.sentence
 
