@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from dlbench.campaigns.plain_files import read_file
@@ -13,18 +15,19 @@ def read_events(path: Path, *kinds: str) -> list[Event]:
 
     Lines that are not events, such as the torn last line of a trial that was ended, are left out.
     """
+    lines = (read_file(path) or b"").split(b"\n")
+    if not kinds:
+        return list(parse_events(lines))
     marks = [event_mark(kind) for kind in kinds]
-    events = []
-    for line in (read_file(path) or b"").split(b"\n"):
-        if not line or (marks and not any(mark in line for mark in marks)):
-            continue
-        try:
-            event = parse_event(line)
-        except BadEvent:
-            continue
-        if not kinds or event.kind in kinds:
-            events.append(event)
-    return events
+    marked = (line for line in lines if any(mark in line for mark in marks))
+    return [event for event in parse_events(marked) if event.kind in kinds]
+
+
+def parse_events(lines: Iterable[bytes]) -> Iterator[Event]:
+    """The lines that are events."""
+    for line in lines:
+        with suppress(BadEvent):
+            yield parse_event(line)
 
 
 def event_mark(kind: str) -> bytes:

@@ -42,7 +42,7 @@ def register(app: typer.Typer) -> None:
             typer.Option(help="Say how many repeats a difference of this size needs."),
         ] = None,
         baseline: Annotated[
-            Path | None, typer.Option(help="Earlier runs that --fail-if is held against.")
+            Path | None, typer.Option(help="Earlier runs that --fail-if compares with.")
         ] = None,
         fail_if: Annotated[
             list[str] | None,
