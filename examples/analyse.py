@@ -24,7 +24,7 @@ def main(path: str) -> None:
             pl.col("train_s").median(),
             pl.col("step_ms_median").median(),
             pl.col("accuracy").mean(),
-            (pl.col("memory_peak_bytes").median() / 1e6).alias("memory_mb"),
+            (pl.col("peak_memory_bytes").median() / 1e6).alias("memory_mb"),
         )
         .sort("workload", "train_s")
     )

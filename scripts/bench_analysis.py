@@ -36,7 +36,7 @@ def lap(name, value):
     laps[name] = round(time.perf_counter() - began - sum(laps.values()), 3)
     return value
 import dlbench
-import dlbench.analysis.comparison
+import dlbench.analysis.campaign_comparison
 results = lap("start", dlbench.open(sys.argv[1]))
 trials = lap("trials", results.trials())
 samples = lap("samples", results.samples())

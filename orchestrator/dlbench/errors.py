@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from pathlib import Path
 
 
 class UserError(Exception):
@@ -26,3 +27,8 @@ def unknown(kind: str, name: str, known: Iterable[str], listing: str = "") -> Us
     if listing:
         remedy = f"{remedy} `{listing}` shows them all.".strip()
     return UserError(f"There is no {kind} {name!r}.", remedy)
+
+
+def damaged(path: Path, why: object) -> UserError:
+    """The error for a file of a campaign that does not hold what it must."""
+    return UserError(f"{path} is damaged ({why}).", "Restore it from a copy.")

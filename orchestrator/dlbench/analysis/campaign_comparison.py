@@ -1,26 +1,29 @@
-"""Campaigns compared: each case's groups, what weakens them, and the sum over workloads."""
+"""The comparison of campaigns on one metric, case by case, and what weakens it."""
 
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from dlbench.analysis.groups import Case, Group, cases_of
+from dlbench.analysis.across_workloads import WorkloadRanking, rank_across_workloads
+from dlbench.analysis.groups import Case, cases_of
 from dlbench.analysis.metrics import Metric, find_metric
-from dlbench.analysis.release_history import Line, lines
+from dlbench.analysis.release_history import ReleaseHistory, release_histories
 from dlbench.analysis.steadiness import Steadiness, steadiness, steady_steps
 from dlbench.errors import UserError
 from dlbench.statistics.comparison import Comparison, compare
-from dlbench.statistics.friedman import Friedman, friedman
 from dlbench.statistics.sample_size import SampleSize, holm
 from dlbench.statistics.verdicts import Verdict, judge
 
 if TYPE_CHECKING:
     from dlbench.analysis.results import Results
+
+_DRAWS_OF_DESCRIPTION = 1000
 
 
 @dataclass(frozen=True)
@@ -28,14 +31,11 @@ class CaseComparison:
     """One case compared: its statistics, and what is to be said next to them."""
 
     case: Case
+    metric: Metric
     comparison: Comparison
     steadiness: Steadiness
-    history: tuple[Line, ...] = ()
+    history: tuple[ReleaseHistory, ...] = ()
     """Frameworks of which three releases or more were measured."""
-
-    @property
-    def label(self) -> str:
-        return self.case.label
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -45,20 +45,7 @@ class CaseComparison:
 
     @property
     def sentence(self) -> str:
-        return f"{self.label}: {self.comparison.sentence}"
-
-
-@dataclass(frozen=True)
-class Across:
-    """The groups ranked across workloads."""
-
-    fixed: tuple[tuple[str, str], ...]
-    friedman: Friedman
-
-    @property
-    def sentence(self) -> str:
-        where = ", ".join(value for _, value in self.fixed)
-        return f"{where}: {self.friedman.sentence}" if where else self.friedman.sentence
+        return f"{self.case.label}: {self.comparison.sentence}"
 
 
 @dataclass(frozen=True)
@@ -70,7 +57,7 @@ class CampaignComparison:
     alpha: float
     margin: float | None
     cases: tuple[CaseComparison, ...]
-    across: tuple[Across, ...]
+    across: tuple[WorkloadRanking, ...]
 
     @property
     def sentence(self) -> str:
@@ -143,39 +130,64 @@ def compare_campaigns(
 ) -> CampaignComparison:
     """`margin` is a factor (1.05) for times and sizes, a difference (0.01) for accuracies."""
     trials = results.trials()
-    found = find_metric(metric, trials.schema)
-    _check(alpha, margin, found)
-    every = cases_of(trials, found, by)
-    every = [case for case in every if any(g.measurements.values for g in case.groups)]
+    chosen = find_metric(metric, trials.schema)
+    _check(alpha, margin, chosen)
+    every = cases_of(trials, by, (chosen.column,))
+    every = [case for case in every if any(g.measured(chosen) for g in case.groups)]
     if not every:
-        raise _nothing(trials, found)
+        raise _nothing(trials, chosen)
     if by != "release":
-        alone = every
-        every = [case for case in every if len(case.groups) > 1]
-        if not every:
-            only = ", ".join(sorted({group.name for s in alone for group in s.groups}))
+        compared = [case for case in every if len(case.groups) > 1]
+        if not compared:
+            only = ", ".join(sorted({group.name for case in every for group in case.groups}))
             raise UserError(
                 f"No release was measured with more than one {by} ({only}).",
                 f"Compare by another field, or run another {by} too.",
             )
-    steps = steady_steps(results.steps()) if stability and found.from_steps else None
+        every = compared
+    steps = steady_steps(results.steps()) if stability and chosen.from_steps else None
     cases = tuple(
         CaseComparison(
             case,
+            chosen,
             compare(
-                {group.name: group.measurements for group in case.groups},
-                found.kind,
-                metric=found.words,
+                {group.name: group.measurements(chosen) for group in case.groups},
+                chosen.kind,
+                metric=chosen.words,
                 alpha=alpha,
                 margin=margin,
             ),
-            steadiness(case, found, steps) if stability else Steadiness(),
-            lines(case.groups, found, alpha) if by == "release" else (),
+            steadiness(case, chosen, steps) if stability else Steadiness(),
+            release_histories(case.groups, chosen, alpha) if by == "release" else (),
         )
         for case in every
     )
     cases = _corrected(cases, alpha)
-    return CampaignComparison(found, by, alpha, margin, cases, _across(cases, found, alpha))
+    return CampaignComparison(
+        chosen, by, alpha, margin, cases, rank_across_workloads(cases, chosen, alpha)
+    )
+
+
+def describe_case(case: Case, metric: Metric) -> Comparison:
+    """Each group against the one with the best middle, where all ran under the same conditions.
+
+    Sizes and intervals only: as many tests as there are metrics would make every answer weaker.
+    """
+    groups = {group.name: group.measurements(metric) for group in case.groups}
+    middle = statistics.fmean if metric.kind.scale == "difference" else statistics.median
+    ranked = {
+        name: middle(group.values)
+        for name, group in groups.items()
+        if group.values and group.certified and group.complete
+    }
+    alike = len({group.conditions for group in case.groups}) == 1
+    best = None
+    if ranked and alike:
+        choose = min if metric.kind.less_is_better else max
+        best = choose(ranked, key=lambda name: ranked[name])
+    return compare(
+        groups, metric.kind, metric=metric.words, baseline=best, draws=_DRAWS_OF_DESCRIPTION
+    )
 
 
 def _nothing(trials: pl.DataFrame, metric: Metric) -> UserError:
@@ -221,7 +233,7 @@ def _corrected(cases: Sequence[CaseComparison], alpha: float) -> tuple[CaseCompa
         adjusted = holm([v.test.p if v.test else 1.0 for v in tested])
         near = holm([v.equivalence.p if v.equivalence else 1.0 for v in tested])
         judged = {
-            id(verdict): _again(verdict, adjusted[i], near[i], len(tested), alpha)
+            id(verdict): _judged_again(verdict, adjusted[i], near[i], len(tested), alpha)
             for i, verdict in enumerate(tested)
         }
         for case in together:
@@ -231,7 +243,9 @@ def _corrected(cases: Sequence[CaseComparison], alpha: float) -> tuple[CaseCompa
     return tuple(done.get(id(case), case) for case in cases)
 
 
-def _again(verdict: Verdict, adjusted: float, near: float, tests: int, alpha: float) -> Verdict:
+def _judged_again(
+    verdict: Verdict, adjusted: float, near: float, tests: int, alpha: float
+) -> Verdict:
     effect, test, size = verdict.effect, verdict.test, verdict.size
     assert effect is not None and test is not None and size is not None
     return judge(
@@ -244,41 +258,3 @@ def _again(verdict: Verdict, adjusted: float, near: float, tests: int, alpha: fl
         near if verdict.equivalence else None,
         verdict.left_out,
     )
-
-
-def _across(cases: Sequence[CaseComparison], metric: Metric, alpha: float) -> tuple[Across, ...]:
-    """Friedman's test over the workloads that share everything else."""
-    tables: dict[tuple[tuple[str, str], ...], dict[str, dict[str, float]]] = {}
-    for case in cases:
-        for machine, groups in _by_machine(case).items():
-            key = (*case.case.fixed, *((("machine", machine),) if machine else ()))
-            row = tables.setdefault(key, {}).setdefault(case.case.workload, {})
-            for group in groups:
-                summary = case.comparison.summaries[group.name]
-                ratio = metric.kind.scale == "ratio"
-                row[_plain(group)] = summary.median if ratio else summary.mean
-    found = []
-    for key, table in tables.items():
-        ranked = [row for row in table.values() if len(row) > 1]
-        if len(ranked) > 1:
-            result = friedman(table, metric.kind, alpha=alpha)
-            # Too few workloads are worth a sentence for releases, not for each release's devices.
-            worth = result.enough or "release" not in dict(key)
-            if worth and not math.isnan(result.mean_ranks[0]):
-                found.append(Across(key, result))
-    return tuple(found)
-
-
-def _by_machine(case: CaseComparison) -> dict[str, list[Group]]:
-    """The groups that may be ranked; machines are only told apart where there are several."""
-    ranked = [g for g in case.case.groups if g.name in case.comparison.ranking]
-    machines = {g.conditions.machine for g in ranked}
-    found: dict[str, list[Group]] = {}
-    for group in ranked:
-        found.setdefault(group.conditions.machine if len(machines) > 1 else "", []).append(group)
-    return found
-
-
-def _plain(group: Group) -> str:
-    """Without the conditions that its name may carry."""
-    return group.name.split(" (")[0]

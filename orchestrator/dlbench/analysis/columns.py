@@ -38,7 +38,7 @@ TRIALS = (
     Column("seed", pl.Int64, "what pairs trials of different releases"),
     Column("repeat", pl.Int64, "which repeat, from 0"),
     Column("round", pl.Int64, "which interleaved round, from 0"),
-    Column("index", pl.Int64, "its place in the campaign's order, from 0"),
+    Column("index", pl.Int64, "its position in the campaign's order, from 0"),
     Column("outcome", pl.String, "ok, or how it failed"),
     Column("reason", pl.String, "why it failed"),
     Column("certified", pl.Boolean, "its model was proven equal to the reference; null: unchecked"),
@@ -92,7 +92,6 @@ RESOURCES = (
     Column("cpu_percent_of_one_core", pl.Float64, "during training; may exceed 100"),
     Column("cpu_seconds", pl.Float64, "of the whole trial, by the kernel"),
     Column("peak_memory_bytes", pl.Float64, "the larger of the trial's and its main process' peak"),
-    Column("memory_peak_bytes", pl.Float64, "of the whole trial, by the kernel"),
     Column("memory_mean_bytes", pl.Float64, "during training"),
     Column("anon_peak_bytes", pl.Float64, "peak without file cache"),
     Column("rss_main_mean_bytes", pl.Float64, "main process, during training"),
@@ -138,7 +137,9 @@ SAMPLES = (
     Column("anon_bytes", pl.Int64, "without file cache"),
     Column("system_cpu_percent", pl.Float64, "the whole machine"),
     Column("gpu_util_percent", pl.Float64, "averaged over the GPUs"),
-    Column("gpu_memory_bytes", pl.Int64, "the trial's own where told apart, of all GPUs together"),
+    Column(
+        "gpu_memory_bytes", pl.Int64, "the trial's own where that is known, of all GPUs together"
+    ),
     Column("gpu_power_w", pl.Float64, "of all GPUs together"),
     Column("gpu_energy_j", pl.Float64, "so far, of all GPUs together"),
 )

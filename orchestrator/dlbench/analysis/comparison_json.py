@@ -25,7 +25,7 @@ def comparison_json(comparison: CampaignComparison) -> dict[str, Any]:
         "by": comparison.by,
         "alpha": comparison.alpha,
         "margin": comparison.margin,
-        "cases": [_family(case) for case in comparison.cases],
+        "cases": [_case(case) for case in comparison.cases],
         "across": [
             {"fixed": dict(one.fixed), "sentence": one.sentence, **_friedman(one.friedman)}
             for one in comparison.across
@@ -33,24 +33,24 @@ def comparison_json(comparison: CampaignComparison) -> dict[str, Any]:
     }
 
 
-def checked_json(checked: ThresholdResult) -> dict[str, Any]:
+def threshold_json(result: ThresholdResult) -> dict[str, Any]:
     return {
-        "name": checked.name,
-        "condition": str(checked.condition),
-        "result": checked.result.value,
-        "failed": checked.failed,
-        "sentence": checked.sentence,
-        "p_holm": checked.adjusted,
-        "verdict": _verdict(checked.verdict),
+        "name": result.name,
+        "condition": str(result.threshold),
+        "result": result.outcome.value,
+        "failed": result.failed,
+        "sentence": result.sentence,
+        "p_holm": result.adjusted,
+        "verdict": _verdict(result.verdict),
     }
 
 
-def _family(case: CaseComparison) -> dict[str, Any]:
+def _case(case: CaseComparison) -> dict[str, Any]:
     comparison = case.comparison
     return {
         "workload": case.case.workload,
         "fixed": dict(case.case.fixed),
-        "label": case.label,
+        "label": case.case.label,
         "sample_size": comparison.sample_size_sentence,
         "answer": comparison.answer,
         "warnings": list(case.warnings),
@@ -63,7 +63,7 @@ def _family(case: CaseComparison) -> dict[str, Any]:
                 "machine": group.conditions.machine,
                 "scale": group.conditions.scale,
                 "incomplete": group.incomplete or None,
-                "trials": [row["id"] for row in group.trials],
+                "trials": [row["id"] for row in group.measured(case.metric)],
                 "findings": [_finding(f) for f in case.steadiness.groups.get(group.name, ())],
             }
             for group in case.case.groups

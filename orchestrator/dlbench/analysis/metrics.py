@@ -1,4 +1,8 @@
-"""The names of metrics: short ones for people, columns for tables, and how each is compared."""
+"""Every metric that can be compared: its names, its unit, and how it is compared and shown.
+
+The tables, the comparisons and the report all take these from here. A metric that a workload brings
+along is known by its column alone.
+"""
 
 from __future__ import annotations
 
@@ -8,33 +12,17 @@ from typing import Any
 
 from dlbench.analysis.columns import TRIALS
 from dlbench.errors import UserError, unknown
-from dlbench.statistics.measurements import ENERGY, LOSS, MEMORY, SCORE, THROUGHPUT, TIME, Kind
-
-ALIASES = {
-    "time": "train_s",
-    "step_ms": "step_ms_median",
-    "memory": "peak_memory_bytes",
-    "cpu": "cpu_percent_mean",
-    "gpu": "gpu_util_percent_mean",
-    "gpu_memory": "gpu_memory_peak_bytes",
-    "energy": "gpu_energy_j",
-}
-"""Short names; `accuracy`, `loss`, `throughput` and every other column are named as they are."""
-
-_WORDS = {
-    "train_s": "training time (s)",
-    "step_ms_median": "median step time (ms)",
-    "peak_memory_bytes": "peak memory (bytes)",
-    "cpu_percent_mean": "CPU use (%)",
-    "throughput": "throughput (rows/s)",
-    "accuracy": "accuracy",
-    "gpu_energy_j": "GPU energy (J)",
-}
-_SOME = "Metrics are time, step_ms, throughput, accuracy, memory, cpu and more: see `--help`."
-_ERRORS = ("loss", "error", "mae", "mse", "perplexity")
-_NO_METRICS = frozenset(column.name for column in TRIALS if column.name != "wall_s") | {
-    "epochs", "steps", "samples", "resource_source", "resource_samples",
-}  # fmt: skip
+from dlbench.statistics.measurements import (
+    CPU_TIME,
+    ENERGY,
+    LOSS,
+    MEMORY,
+    SCORE,
+    THROUGHPUT,
+    TIME,
+    USE,
+    Kind,
+)
 
 
 @dataclass(frozen=True)
@@ -42,45 +30,99 @@ class Metric:
     """A column of the trials' table that can be compared."""
 
     column: str
+    title: str
+    """For headings."""
+    words: str
+    """For sentences, with the unit of the column."""
     kind: Kind
+    alias: str = ""
+    """A short name for the command line."""
+    unit: str = ""
+    """The unit in which the report shows it."""
+    factor: float = 1.0
+    """From the unit of the column to the one that is shown."""
+    in_report: bool = False
+    from_steps: bool = False
+    """Whether unsteady steps weaken it."""
 
     @property
-    def words(self) -> str:
-        return _WORDS.get(self.column, self.column)
+    def middle(self) -> str:
+        """What represents many values: where means are compared, the mean."""
+        return "mean" if self.kind.scale == "difference" else "median"
 
-    @property
-    def from_steps(self) -> bool:
-        """Whether unsteady steps weaken it."""
-        return self.column.startswith("step_ms") or self.column in (
-            "throughput",
-            "train_s",
-            "steady_s",
-        )
+
+TRAINING = Metric(
+    "train_s", "Training time", "training time (s)", TIME, "time", "s",
+    in_report=True, from_steps=True,
+)  # fmt: skip
+SPEED = Metric(
+    "throughput", "Throughput", "throughput (rows/s)", THROUGHPUT, unit="rows/s",
+    in_report=True, from_steps=True,
+)  # fmt: skip
+STEP = Metric(
+    "step_ms_median", "Step time", "median step time (ms)", TIME, "step_ms", "ms",
+    in_report=True, from_steps=True,
+)  # fmt: skip
+ACCURACY = Metric("accuracy", "Accuracy", "accuracy", SCORE, "", "%", 100.0, in_report=True)
+MAE = Metric("mae", "Mean absolute error", "mae", LOSS, in_report=True)
+MSE = Metric("mse", "Mean squared error", "mse", LOSS, in_report=True)
+PEAK_MEMORY = Metric(
+    "peak_memory_bytes", "Peak memory", "peak memory (bytes)", MEMORY, "memory", "MB", 1e-6,
+    in_report=True,
+)  # fmt: skip
+GPU_MEMORY = Metric(
+    "gpu_memory_peak_bytes", "Peak GPU memory", "peak GPU memory (bytes)", MEMORY, "gpu_memory",
+    "MB", 1e-6, in_report=True,
+)  # fmt: skip
+GPU_ENERGY = Metric(
+    "gpu_energy_j", "GPU energy", "GPU energy (J)", ENERGY, "energy", "J", in_report=True
+)
+CPU = Metric("cpu_seconds", "CPU time", "CPU time (s)", CPU_TIME, unit="s", in_report=True)
+
+QUALITY = (ACCURACY, MAE, MSE)
+KNOWN = (
+    TRAINING, SPEED, STEP, *QUALITY, PEAK_MEMORY, GPU_MEMORY, GPU_ENERGY, CPU,
+    Metric("cpu_percent_mean", "CPU use", "CPU use (%)", USE, "cpu", "%"),
+    Metric("gpu_util_percent_mean", "GPU use", "GPU use (%)", USE, "gpu", "%"),
+    Metric("steady_s", "Steady training time", "steady training time (s)", TIME, unit="s",
+           from_steps=True),
+)  # fmt: skip
+"""In the order in which the report shows them. All other columns are known by their name alone."""
+
+_BY_COLUMN = {metric.column: metric for metric in KNOWN}
+_BY_ALIAS = {metric.alias: metric for metric in KNOWN if metric.alias}
+_SOME = "Metrics are time, step_ms, throughput, accuracy, memory, cpu and more: see `--help`."
+_ERRORS = ("loss", "error", "mae", "mse", "perplexity")
+_DESCRIPTIONS = frozenset(column.name for column in TRIALS if column.name != "wall_s") | {
+    "epochs", "steps", "samples", "resource_source", "resource_samples",
+}  # fmt: skip
 
 
 def find_metric(name: str, columns: Mapping[str, Any]) -> Metric:
-    """`columns` is the schema of the trials' table."""
-    column = ALIASES.get(name, name)
-    numeric = [c for c, dtype in columns.items() if dtype.is_float() and c not in _NO_METRICS]
+    """The metric of this alias or column; `columns` is the schema of the trials' table."""
+    column = _BY_ALIAS[name].column if name in _BY_ALIAS else name
+    numeric = [c for c, dtype in columns.items() if dtype.is_float() and c not in _DESCRIPTIONS]
     if column in columns and column not in numeric:
-        raise UserError(
-            f"{column!r} describes a trial, it is no metric.",
-            _SOME,
-        )
+        raise UserError(f"{column!r} describes a trial and can't be compared.", _SOME)
     if column not in numeric:
-        error = unknown("metric", name, [*ALIASES, *numeric])
+        error = unknown("metric", name, [*_BY_ALIAS, *numeric])
         raise UserError(error.problem, error.remedy or _SOME)
-    return Metric(column, kind_of(column))
+    if column in _BY_COLUMN:
+        return _BY_COLUMN[column]
+    steps = column.startswith("step_ms")
+    return Metric(column, column, column, _kind_of(column), from_steps=steps)
 
 
-def kind_of(column: str) -> Kind:
+def _kind_of(column: str) -> Kind:
     """Whether less or more is better, and by ratio or difference."""
-    if column == "throughput":
-        return THROUGHPUT
     if column.endswith("_bytes"):
         return MEMORY
+    if column.endswith("cpu_seconds"):
+        return CPU_TIME
     if column.endswith(("_s", "_ms")) or column.startswith("step_ms"):
         return TIME
-    if "_percent" in column or column.endswith(("_j", "_w_mean", "_seconds")):
+    if column.endswith("_j"):
         return ENERGY
+    if "_percent" in column or column.endswith(("_w_mean", "_seconds")):
+        return USE
     return LOSS if any(word in column for word in _ERRORS) else SCORE

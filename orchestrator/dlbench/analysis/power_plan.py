@@ -7,17 +7,23 @@ import math
 from dlbench.analysis.campaign_comparison import CaseComparison
 from dlbench.errors import UserError
 from dlbench.statistics.measurements import Kind
-from dlbench.statistics.power import Plan, Spread, repeats_needed, spread_of_pairs, spread_of_runs
+from dlbench.statistics.power import (
+    RepeatPlan,
+    Spread,
+    repeats_needed,
+    spread_of_pairs,
+    spread_of_runs,
+)
 
 
-def plan_power(case: CaseComparison, wanted: float, *, power: float = 0.8) -> Plan | None:
+def plan_power(case: CaseComparison, wanted: float, *, power: float = 0.8) -> RepeatPlan | None:
     """For the noisiest pair of the case; None where no group has two runs."""
     comparison = case.comparison
     kind = comparison.kind
     ratio = kind.scale == "ratio"
     if not math.isfinite(wanted) or wanted == 0 or (ratio and (wanted < 0 or wanted == 1)):
         raise UserError(
-            f"{wanted:g} is no difference to look for.",
+            f"{wanted:g} is not a difference to look for.",
             "Give a factor such as 1.05, or a difference such as 0.01 for accuracies.",
         )
     tested = comparison.tested
@@ -25,15 +31,13 @@ def plan_power(case: CaseComparison, wanted: float, *, power: float = 0.8) -> Pl
         return None
     paired = all(v.effect is not None and v.effect.paired for v in tested)
     values = {
-        group.name: dict(
-            zip(group.measurements.keys or (), group.measurements.values, strict=False)
-        )
+        group.name: {row["seed"]: row[case.metric.column] for row in group.measured(case.metric)}
         for group in case.case.groups
     }
     spreads = []
     for verdict in tested:
-        found = _spread(values[verdict.first], values[verdict.second], kind, paired)
-        spreads += [found] if found else []
+        spread = _spread(values[verdict.first], values[verdict.second], kind, paired)
+        spreads += [spread] if spread else []
     if not spreads:
         return None
     worst = max(spreads, key=lambda spread: spread.sd)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -14,14 +14,14 @@ from dlbench.statistics.thresholds import (
     ThresholdCheck,
     ThresholdOutcome,
     ThresholdResult,
-    check_conditions,
-    parse_condition,
+    check_thresholds,
+    parse_threshold,
 )
 
 if TYPE_CHECKING:
     from dlbench.analysis.results import Results
 
-_Place = tuple[str, ...]
+_Cell = tuple[str, ...]
 
 
 def check_regressions(
@@ -34,13 +34,17 @@ def check_regressions(
     """
     checks = []
     for text in conditions:
-        condition = parse_condition(text)
-        metric = find_metric(condition.metric, new.trials().schema)
-        condition = condition.on(metric.kind)
+        threshold = parse_threshold(text)
+        metric = find_metric(threshold.metric, new.trials().schema)
+        threshold = threshold.on(metric.kind)
         for name, group, before in _partners(new.trials(), baseline.trials(), metric):
             checks.append(
                 ThresholdCheck(
-                    condition, before.measurements, group.measurements, metric.kind, name
+                    threshold,
+                    before.measurements(metric),
+                    group.measurements(metric),
+                    metric.kind,
+                    name,
                 )
             )
     if not checks:
@@ -48,8 +52,8 @@ def check_regressions(
             "The baseline and the new runs have nothing in common.",
             "Run the same workloads with the same frameworks, devices and settings.",
         )
-    checked = check_conditions(checks, alpha=alpha)
-    if all(one.result is ThresholdOutcome.NOT_COMPARABLE for one in checked):
+    checked = check_thresholds(checks, alpha=alpha)
+    if all(one.outcome is ThresholdOutcome.NOT_COMPARABLE for one in checked):
         raise UserError(
             f"Nothing can be checked. {checked[0].sentence}",
             "Measure the baseline again, on this machine and with the same suite.",
@@ -61,26 +65,26 @@ def _partners(
     new: pl.DataFrame, baseline: pl.DataFrame, metric: Metric
 ) -> list[tuple[str, Group, Group]]:
     own, earlier = _cells(new, metric), _cells(baseline, metric)
-    found = []
-    for place, group in own.items():
-        before = earlier.get(place)
+    partners = []
+    for cell, group in own.items():
+        before = earlier.get(cell)
         if before is None:
-            before = _only_of_framework(place, own, earlier)
+            before = _only_of_framework(cell, own, earlier)
         if before is None:
             continue
         release = group.release
         if before.release != release:
             release = f"{release} (baseline {before.release})"
-        found.append((f"{release} on {' '.join(_words(group.trials[0]))}", group, before))
-    return found
+        partners.append((f"{release} on {group.case}", group, before))
+    return partners
 
 
 def _only_of_framework(
-    place: _Place, own: dict[_Place, Group], earlier: dict[_Place, Group]
+    cell: _Cell, own: dict[_Cell, Group], earlier: dict[_Cell, Group]
 ) -> Group | None:
-    def alike(one: _Place) -> bool:
-        same = one[0].split("@")[0] == place[0].split("@")[0]
-        return same and one[1:] == place[1:]
+    def alike(one: _Cell) -> bool:
+        same = one[0].split("@")[0] == cell[0].split("@")[0]
+        return same and one[1:] == cell[1:]
 
     if sum(1 for one in own if alike(one)) != 1:
         return None
@@ -88,25 +92,19 @@ def _only_of_framework(
     return before[0] if len(before) == 1 else None
 
 
-def _cells(trials: pl.DataFrame, metric: Metric) -> dict[_Place, Group]:
+def _cells(trials: pl.DataFrame, metric: Metric) -> dict[_Cell, Group]:
     """The largest group of every contender, by release and what else was chosen."""
     if metric.column not in trials.columns:
         return {}
-    found: dict[_Place, Group] = {}
-    for case in cases_of(trials, metric, "release"):
+    largest: dict[_Cell, Group] = {}
+    for case in cases_of(trials, "release", (metric.column,)):
         for group in case.groups:
-            row = group.trials[0]
-            place = tuple(
+            row = group.rows[0]
+            cell = tuple(
                 str(row[key])
                 for key in ("release", "variant", "workload", "device", "setting", "engine")
             )
-            kept = found.get(place)
-            if kept is None or len(kept.trials) < len(group.trials):
-                found[place] = group
-    return found
-
-
-def _words(row: dict[str, Any]) -> list[str]:
-    said = [str(row["workload"])]
-    said += [str(row["device"])] if row["device"] != "cpu" else []
-    return said + ([str(row["setting"])] if row["setting"] != "matched" else [])
+            kept = largest.get(cell)
+            if kept is None or len(kept.measured(metric)) < len(group.measured(metric)):
+                largest[cell] = group
+    return largest

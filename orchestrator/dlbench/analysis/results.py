@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from dlbench.analysis import long_tables
-from dlbench.analysis.opened import OpenedCampaign, machines, open_campaign
 from dlbench.analysis.record import TrialRecord
 from dlbench.analysis.trials import Tables, read_trials
+from dlbench.campaigns.sources import CampaignSource, machines, open_source
 from dlbench.errors import UserError, unknown
-from dlbench.sharing.archive import campaign_folder
 
 if TYPE_CHECKING:
     from dlbench.analysis.campaign_comparison import CampaignComparison
@@ -37,13 +36,13 @@ def open_results(*paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str
         every += [Path(path)] if isinstance(path, str | os.PathLike) else map(Path, path)
     if not every:
         raise UserError("No campaign was named.", "Give the folder that `dlbench run` named.")
-    return Results(tuple(open_campaign(campaign_folder(path)) for path in every))
+    return Results(tuple(open_source(path) for path in every))
 
 
 class Results:
     """Trials of one or more campaigns. Every table is a polars data frame; `id` joins them."""
 
-    def __init__(self, sources: tuple[OpenedCampaign, ...]) -> None:
+    def __init__(self, sources: tuple[CampaignSource, ...]) -> None:
         self.sources = sources
 
     @cached_property

@@ -16,11 +16,12 @@ import polars as pl
 from dlbench.analysis.groups import Case, Group
 from dlbench.analysis.metrics import Metric
 from dlbench.statistics.order_effect import OrderEffect, order_effect
+from dlbench.statistics.ranks import row_medians
 from dlbench.statistics.screening import worth_a_look
 from dlbench.statistics.stability import (
     Concern,
     Finding,
-    Steps,
+    StepSummary,
     noisy_machine,
     steps_of_trial,
     trial_outliers,
@@ -38,14 +39,14 @@ class StepTimes:
     """The steady step times of every trial, without a copy of any."""
 
     ms: npt.NDArray[np.float64]
-    places: dict[str, tuple[int, int]]
-    short: dict[str, Steps]
+    spans: dict[str, tuple[int, int]]
+    short: dict[str, StepSummary]
     """Median and spread of each."""
     suspects: frozenset[str]
     """Trials that may be unsteady; the others are not."""
 
     def of(self, trial: str) -> npt.NDArray[np.float64]:
-        start, end = self.places.get(trial, (0, 0))
+        start, end = self.spans.get(trial, (0, 0))
         return self.ms[start:end]
 
 
@@ -54,39 +55,37 @@ def steady_steps(steps: pl.DataFrame) -> StepTimes:
     steady = steps.filter("steady")
     runs = steady.select(pl.col("id").rle()).unnest("id")
     ends = np.cumsum(runs["len"].to_numpy().astype(np.int64)).tolist()
-    places = dict(zip(runs["value"].to_list(), pairwise([0, *ends]), strict=True))
+    spans = dict(zip(runs["value"].to_list(), pairwise([0, *ends]), strict=True))
     ms = steady["ms"].to_numpy()
-    short: dict[str, Steps] = {}
+    short: dict[str, StepSummary] = {}
     suspects: list[str] = []
-    for names, rows in _of_one_length(ms, places):
+    for names, rows in _of_one_length(ms, spans):
         spread = zip(names, *_middle_and_spread(rows), strict=True)
-        short |= {name: Steps(middle, away, rows.shape[1]) for name, middle, away in spread}
-        found = worth_a_look(rows)
-        suspects += [name for name, worth in zip(names, found, strict=True) if worth]
-    return StepTimes(ms, places, short, frozenset(suspects))
+        short |= {name: StepSummary(middle, away, rows.shape[1]) for name, middle, away in spread}
+        flags = worth_a_look(rows)
+        suspects += [name for name, worth in zip(names, flags, strict=True) if worth]
+    return StepTimes(ms, spans, short, frozenset(suspects))
 
 
 def _of_one_length(
-    ms: npt.NDArray[np.float64], places: dict[str, tuple[int, int]]
+    ms: npt.NDArray[np.float64], spans: dict[str, tuple[int, int]]
 ) -> Iterator[tuple[list[str], npt.NDArray[np.float64]]]:
     """Trials with equally many steps, one row each, as many as may be done at once."""
     lengths: dict[int, list[str]] = {}
-    for name, (start, end) in places.items():
+    for name, (start, end) in spans.items():
         lengths.setdefault(end - start, []).append(name)
     for length, names in lengths.items():
         most = max(1, _SCREENED // max(1, length))
         for first in range(0, len(names), most):
             some = names[first : first + most]
-            yield some, np.stack([ms[places[name][0] : places[name][1]] for name in some])
+            yield some, np.stack([ms[spans[name][0] : spans[name][1]] for name in some])
 
 
 def _middle_and_spread(rows: npt.NDArray[np.float64]) -> tuple[list[float], list[float]]:
     """Each row's median, and the median distance from it."""
-    low, high = (rows.shape[1] - 1) // 2, rows.shape[1] // 2
-    ordered = np.sort(rows, axis=1)
-    middle = (ordered[:, low] + ordered[:, high]) / 2
-    away = np.sort(np.abs(ordered - middle[:, None]), axis=1)
-    return middle.tolist(), ((away[:, low] + away[:, high]) / 2).tolist()
+    middle = row_medians(np.sort(rows, axis=1))
+    away = np.sort(np.abs(rows - middle[:, None]), axis=1)
+    return middle.tolist(), row_medians(away).tolist()
 
 
 @dataclass(frozen=True)
@@ -101,33 +100,33 @@ class Steadiness:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        own = [f"{name}: {f.sentence}" for name, found in self.groups.items() for f in found]
+        own = [f"{name}: {f.sentence}" for name, findings in self.groups.items() for f in findings]
         return (*own, *(finding.sentence for finding in self.between))
 
 
 def steadiness(case: Case, metric: Metric, steps: StepTimes | None) -> Steadiness:
     """`steps` is None where the metric has nothing to do with steps."""
-    found = {}
+    findings = {}
     for group in case.groups:
-        own = [*_of_steps(group, steps)] if steps is not None else []
-        values = group.measurements.values
-        if values:
-            seeds = [f"seed {row['seed']}" for row in group.trials]
-            outlying = trial_outliers(values, seeds)
+        own = [*_of_steps(group, metric, steps)] if steps is not None else []
+        measured = group.measured(metric)
+        if measured:
+            values = [float(row[metric.column]) for row in measured]
+            outlying = trial_outliers(values, [f"seed {row['seed']}" for row in measured])
             own += [outlying] if outlying else []
         if own:
-            found[group.name] = tuple(own)
+            findings[group.name] = tuple(own)
     order = _order(case.groups, metric)
-    between = [*_unequal(case.groups), *(order.findings if order else ())]
-    return Steadiness(found, tuple(between), order)
+    between = [*_unequal(case.groups, metric), *(order.findings if order else ())]
+    return Steadiness(findings, tuple(between), order)
 
 
-def _of_steps(group: Group, steps: StepTimes) -> list[Finding]:
+def _of_steps(group: Group, metric: Metric, steps: StepTimes) -> list[Finding]:
     """Findings on single trials, one sentence a concern, and on all of them together."""
     by_concern: dict[Concern, list[tuple[Finding, str]]] = {}
     short = []
     trials = 0
-    for row in group.trials:
+    for row in group.measured(metric):
         times = steps.of(str(row["id"]))
         if not len(times):
             continue
@@ -135,28 +134,28 @@ def _of_steps(group: Group, steps: StepTimes) -> list[Finding]:
         short.append(steps.short[str(row["id"])])
         for finding in steps_of_trial(times) if str(row["id"]) in steps.suspects else ():
             by_concern.setdefault(finding.concern, []).append((finding, f"seed {row['seed']}"))
-    found = []
+    findings = []
     for concern, each in by_concern.items():
         worst, where = max(each, key=lambda one: abs(one[0].size))
         said = f"{concern.value} in {len(each)} of {trials} trials; at worst ({where}): "
-        found.append(Finding(concern, f"{said}{worst.sentence}", worst.size, worst.p))
-    return [*found, *noisy_machine(short)]
+        findings.append(Finding(concern, f"{said}{worst.sentence}", worst.size, worst.p))
+    return [*findings, *noisy_machine(short)]
 
 
 def _order(groups: Sequence[Group], metric: Metric) -> OrderEffect | None:
     """Whether the time of a trial's turn shows in its value."""
     rows = [
-        (value, group.name, row)
+        (float(row[metric.column]), group.name, row)
         for group in groups
-        if group.measurements.certified and group.measurements.complete
-        for value, row in zip(group.measurements.values, group.trials, strict=False)
+        if group.certified and group.complete
+        for row in group.measured(metric)
         if row["round"] is not None and row["index"] is not None
     ]
     # Rounds of several campaigns follow one another.
     turns = sorted({(str(row["campaign"]), row["round"]) for _, _, row in rows})
     if len(turns) < 2 or len({name for _, name, _ in rows}) < 2:
         return None
-    turn = {key: place for place, key in enumerate(turns)}
+    turn = {key: number for number, key in enumerate(turns)}
     first: dict[tuple[str, int], int] = {}
     for _, _, row in rows:
         key = (str(row["campaign"]), row["round"])
@@ -171,18 +170,20 @@ def _order(groups: Sequence[Group], metric: Metric) -> OrderEffect | None:
     )
 
 
-def _unequal(groups: Sequence[Group]) -> list[Finding]:
+def _unequal(groups: Sequence[Group], metric: Metric) -> list[Finding]:
     """Threads that differ though none were asked for; other programs beside one group only."""
-    found = []
+    findings = []
     threads = {
-        group.name: [row["threads_used"] for row in group.trials if row["threads_used"] is not None]
+        group.name: [
+            row["threads_used"] for row in group.measured(metric) if row["threads_used"] is not None
+        ]
         for group in groups
     }
-    found.append(unequal("the number of threads", threads))
+    findings.append(unequal("the number of threads", threads))
     others = {
         group.name: [
             max(0.0, row["system_cpu_percent_mean"] - row["cpu_percent_mean"])
-            for row in group.trials
+            for row in group.measured(metric)
             if row["cpus"] is None
             and row["system_cpu_percent_mean"] is not None
             and row["cpu_percent_mean"] is not None
@@ -191,5 +192,5 @@ def _unequal(groups: Sequence[Group]) -> list[Finding]:
     }
     middles = [float(np.median(seen)) for seen in others.values() if seen]
     if middles and max(middles) - min(middles) > _LOAD:
-        found.append(unequal("other programs' share of the machine (%)", others))
-    return [finding for finding in found if finding is not None]
+        findings.append(unequal("other programs' share of the machine (%)", others))
+    return [finding for finding in findings if finding is not None]

@@ -13,8 +13,11 @@ from typing import Any
 import polars as pl
 
 from dlbench.analysis.columns import CURVES, METRICS, RESOURCES, TIMESTAMP, TRIALS, schema
-from dlbench.analysis.opened import OpenedCampaign, PlannedTrial, read_files
-from dlbench.errors import UserError
+from dlbench.campaigns.plain_files import read_file
+from dlbench.campaigns.plan_file import PlannedTrial
+from dlbench.campaigns.sources import CampaignSource
+from dlbench.campaigns.trial_files import RESULT
+from dlbench.errors import damaged
 
 _PLAIN = (
     "release", "workload", "device", "engine", "setting", "variant", "seed", "repeat", "round",
@@ -31,6 +34,8 @@ _SCALE = {
     "cpus": "cpus",
     "memory_limit_bytes": "memory_bytes",
 }
+_KERNEL_PEAK = "memory_peak_bytes"
+"""In trial.json: the peak of all of a trial's processes, by the kernel."""
 _RESOURCE = {"resource_source": "source", "resource_samples": "samples"}
 _TAKEN = frozenset(column.name for column in (*TRIALS, *RESOURCES))
 
@@ -45,7 +50,7 @@ class Tables:
     """Where each trial's files are, by its id in the tables."""
 
 
-def read_trials(sources: Sequence[OpenedCampaign]) -> Tables:
+def read_trials(sources: Sequence[CampaignSource]) -> Tables:
     """All trials that have ended, campaign by campaign in order of execution."""
     rows: list[dict[str, Any]] = []
     points: list[dict[str, Any]] = []
@@ -58,25 +63,24 @@ def read_trials(sources: Sequence[OpenedCampaign]) -> Tables:
         points += curve
         owners += [name] * len(curve)
     fixed = schema((*TRIALS, *METRICS, *RESOURCES))
-    trials = _frame(rows, {**fixed, "started": pl.String})
+    trials = _frame(rows, {**fixed, "started": pl.String, _KERNEL_PEAK: pl.Float64})
     trials = trials.with_columns(
         # A control group is not charged for libraries that were in memory already, its main process
         # is; a control group counts all processes, the main process is one.
-        pl.max_horizontal("memory_peak_bytes", "rss_main_peak_bytes").alias("peak_memory_bytes"),
+        pl.max_horizontal(_KERNEL_PEAK, "rss_main_peak_bytes").alias("peak_memory_bytes"),
         pl.col("started").str.to_datetime(time_unit="us", time_zone="UTC", strict=False)
         if len(rows)
         else pl.col("started").cast(TIMESTAMP),
-    )
+    ).drop(_KERNEL_PEAK)
     curves = _frame(points, schema(CURVES)).with_columns(pl.Series("id", owners, dtype=pl.String))
     return Tables(trials, curves, folders)
 
 
-def _read(sources: Sequence[OpenedCampaign]) -> list[tuple[PlannedTrial, bytes]]:
+def _read(sources: Sequence[CampaignSource]) -> list[tuple[PlannedTrial, bytes]]:
     """The files of the trials that have ended."""
-    everything = [planned for source in sources for planned in source.planned]
-    files = read_files(planned.folder / "trial.json" for planned in everything)
-    both = zip(everything, files, strict=True)
-    return [(planned, file) for planned, file in both if file is not None]
+    every = [planned for source in sources for planned in source.planned]
+    files = ((planned, read_file(planned.folder / RESULT)) for planned in every)
+    return [(planned, file) for planned, file in files if file is not None]
 
 
 def _distinct(
@@ -93,9 +97,9 @@ def _distinct(
         try:
             content = json.loads(file)
         except (ValueError, RecursionError) as error:
-            raise _damaged(planned, error) from error
+            raise damaged(planned.folder / RESULT, error) from error
         if not isinstance(content, dict) or content.get("v") != 1:
-            raise _damaged(planned, "not a trial of version 1")
+            raise damaged(planned.folder / RESULT, "not a trial of version 1")
         if often[planned.id] == 1:
             yield planned, planned.id, content
             continue
@@ -107,12 +111,6 @@ def _distinct(
         alike.append(run)
         name = planned.id if len(alike) == 1 else f"{planned.id}-{len(alike)}"
         yield planned, name, content
-
-
-def _damaged(planned: PlannedTrial, why: object) -> UserError:
-    return UserError(
-        f"{planned.folder / 'trial.json'} is damaged ({why}).", "Restore it from a copy."
-    )
 
 
 def _row(name: str, campaign: str, content: dict[str, Any]) -> dict[str, Any]:

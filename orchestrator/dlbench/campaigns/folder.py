@@ -17,6 +17,7 @@ from typing import Any
 
 from dlbench.campaigns.about import CampaignAbout
 from dlbench.campaigns.outcomes import Outcome
+from dlbench.campaigns.plan_file import read_plan
 from dlbench.campaigns.trial_result import TrialResult
 from dlbench.errors import UserError
 from dlbench.planning.plan import Trial
@@ -96,11 +97,7 @@ class Campaign:
 
     def trials(self) -> list[Trial]:
         """The plan, in order of execution."""
-        try:
-            lines = (self.folder / "plan.jsonl").read_text(encoding="utf-8").splitlines()
-            return [Trial.from_json(json.loads(line)) for line in lines]
-        except (OSError, AttributeError, ValueError, TypeError, KeyError) as error:
-            raise self._damaged(self.folder / "plan.jsonl", error) from error
+        return [planned.trial for planned in read_plan(self.folder)]
 
     def trial_folder(self, trial: str) -> Path:
         return self.folder / "trials" / trial

@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from dlbench.campaigns.event_file import parse_events
 from dlbench.campaigns.folder import Campaign
 from dlbench.campaigns.trial_result import TrialResult
-from dlbench.formats import BadEvent, Event, parse_event
+from dlbench.formats import Event
 from dlbench.monitor.samples import Sample, parse_sample
 from dlbench.planning.plan import Trial
 
@@ -85,11 +86,7 @@ class CampaignFollower:
     def _grown(self) -> Iterator[News]:
         if self._running is None or self._events is None or self._samples is None:
             return
-        for line in self._events.new():
-            try:
-                yield parse_event(line)
-            except BadEvent:
-                continue
+        yield from parse_events(self._events.new())
         for line in self._samples.new():
             sample = parse_sample(line)
             if sample is not None:

@@ -11,7 +11,7 @@ from dlbench.cli.console import Json
 
 if TYPE_CHECKING:
     from dlbench.analysis.campaign_comparison import CampaignComparison, CaseComparison
-    from dlbench.statistics.power import Plan
+    from dlbench.statistics.power import RepeatPlan
     from dlbench.statistics.thresholds import ThresholdResult
 
 
@@ -42,7 +42,7 @@ def register(app: typer.Typer) -> None:
             typer.Option(help="Say how many repeats a difference of this size needs."),
         ] = None,
         baseline: Annotated[
-            Path | None, typer.Option(help="Earlier runs that --fail-if is held against.")
+            Path | None, typer.Option(help="Earlier runs that --fail-if compares with.")
         ] = None,
         fail_if: Annotated[
             list[str] | None,
@@ -63,7 +63,7 @@ def register(app: typer.Typer) -> None:
         dlbench compare results/new --baseline results/old --fail-if "step_ms > 1.05"
         """
         import dlbench
-        from dlbench.analysis.comparison_json import checked_json, comparison_json
+        from dlbench.analysis.comparison_json import comparison_json, threshold_json
         from dlbench.analysis.power_plan import plan_power as planned
         from dlbench.analysis.regression import check_regressions
         from dlbench.cli.console import print_json
@@ -84,19 +84,19 @@ def register(app: typer.Typer) -> None:
                 results.compare(name, by, alpha, margin)
                 for name in metric or _usual(results, plan_power)
             ]
-        plans: list[list[Plan | None]] = [
+        plans: list[list[RepeatPlan | None]] = [
             [planned(case, plan_power) if plan_power is not None else None for case in c.cases]
             for c in comparisons
         ]
         if json:
-            found: dict[str, Any] = {"v": 1, "comparisons": []}
+            output: dict[str, Any] = {"v": 1, "comparisons": []}
             for comparison, own in zip(comparisons, plans, strict=True):
                 content = comparison_json(comparison)
                 for case, plan in zip(content["cases"], own, strict=True):
                     case["plan"] = plan.sentence if plan else None
-                found["comparisons"].append(content)
-            found["regressions"] = [checked_json(one) for one in checked]
-            print_json(found)
+                output["comparisons"].append(content)
+            output["regressions"] = [threshold_json(one) for one in checked]
+            print_json(output)
         else:
             for comparison, own in zip(comparisons, plans, strict=True):
                 _print(comparison, own, plan_power)
@@ -115,7 +115,9 @@ def _usual(results: Any, wanted: float | None) -> list[str]:
     return ["time"] if abs(wanted) >= 0.5 or not known else known
 
 
-def _print(comparison: CampaignComparison, plans: list[Plan | None], wanted: float | None) -> None:
+def _print(
+    comparison: CampaignComparison, plans: list[RepeatPlan | None], wanted: float | None
+) -> None:
     from dlbench.cli.console import stdout
 
     console = stdout()
@@ -125,7 +127,7 @@ def _print(comparison: CampaignComparison, plans: list[Plan | None], wanted: flo
 
     say(f"{comparison.metric.words}, by {comparison.by}")
     for case, plan in zip(comparison.cases, plans, strict=True):
-        _print_family(case)
+        _print_case(case)
         say(case.comparison.sample_size_sentence)
         if comparison.by == "release" or len(case.comparison.tested) != 1:
             say(case.comparison.answer)
@@ -156,22 +158,20 @@ def _print(comparison: CampaignComparison, plans: list[Plan | None], wanted: flo
     say("")
 
 
-def _print_family(case: CaseComparison) -> None:
+def _print_case(case: CaseComparison) -> None:
     from rich.markup import escape
 
     from dlbench.cli.console import print_table
     from dlbench.statistics.words import number, together
 
     comparison = case.comparison
-    places = {name: place for place, name in enumerate(comparison.ranking)}
-    names = sorted(comparison.summaries, key=lambda name: places.get(name, len(places)))
+    ranks = {name: rank for rank, name in enumerate(comparison.ranking)}
+    names = sorted(comparison.summaries, key=lambda name: ranks.get(name, len(ranks)))
     marked = set(case.steadiness.groups)
     rows = []
     for name in names:
         summary = comparison.summaries[name]
-        middle, around = summary.median, summary.median_interval
-        if comparison.kind.scale == "difference":
-            middle, around = summary.mean, summary.mean_interval
+        middle, around = summary.middle(comparison.kind)
         shown = number(middle) if summary.n else "-"
         interval = ""
         if around:
@@ -188,11 +188,10 @@ def _print_family(case: CaseComparison) -> None:
                 f"not ranked: {apart}" if apart else "! see below" if name in marked else "",
             ]
         )
-    middle_word = "median" if comparison.kind.scale == "ratio" else "mean"
     print_table(
-        ["group", ">n", f">{middle_word}", ">95 % interval", ">sd", ""],
+        ["group", ">n", f">{case.metric.middle}", ">95 % interval", ">sd", ""],
         rows,
-        title=f"\n{escape(case.label)}",
+        title=f"\n{escape(case.case.label)}",
     )
 
 
@@ -207,7 +206,7 @@ def _print_speedups(comparison: CampaignComparison) -> None:
         for verdict in case.comparison.verdicts:
             size = verdict.effect.magnitude if verdict.effect else "-"
             pair = f"{verdict.first} against {verdict.second}"
-            rows.append([escape(case.label), pair, size, verdict.decision.value])
+            rows.append([escape(case.case.label), pair, size, verdict.decision.value])
     print_table(["", "devices", ">factor", "verdict"], rows, title="\nspeed-ups")
 
 
@@ -219,7 +218,7 @@ def _print_checked(checked: tuple[ThresholdResult, ...]) -> None:
         if one.failed:
             mark = "REGRESSION"
         else:
-            mark = "ok" if one.result.value == "not met" else one.result.value
+            mark = "ok" if one.outcome.value == "not met" else one.outcome.value
         console.print(f"{mark}: {one.sentence}", markup=False, soft_wrap=not console.is_terminal)
     failed = sum(1 for one in checked if one.failed)
     if checked:

@@ -58,12 +58,12 @@ def register(app: typer.Typer) -> None:
             target.write_text(text, encoding="utf-8")
         except OSError as error:
             raise UserError(
-                f"{target} can't be written ({error.strerror}).", "Choose another place with -o."
+                f"{target} can't be written ({error.strerror}).", "Choose another path with -o."
             ) from error
         if json:
             size = target.stat().st_size
             print_json({"file": str(target), "format": format, "bytes": size,
-                        "trials": len(material.results)})  # fmt: skip
+                        "trials": len(material.results.trials())})  # fmt: skip
         else:
             typer.echo(f"{target} ({target.stat().st_size / 1e6:.1f} MB)")
         if open:

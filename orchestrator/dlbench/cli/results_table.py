@@ -10,11 +10,9 @@ import statistics
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from dlbench.campaigns.outcomes import Outcome
-from dlbench.campaigns.trial_result import TrialResult
 
 if TYPE_CHECKING:
     from dlbench.analysis.groups import Group
@@ -27,7 +25,7 @@ COLUMNS = (
     ">peak memory", "outcome",
 )  # fmt: skip
 _READ = (
-    "id", "outcome", "certified", "accuracy", "mae", "mse", "train_s", "step_ms_median",
+    "accuracy", "mae", "mse", "train_s", "step_ms_median",
     "step_ms_p05", "step_ms_p95", "cpu_percent_mean", "peak_memory_bytes",
 )  # fmt: skip
 
@@ -43,106 +41,84 @@ class CaseTable:
 
 def case_tables(results: Results) -> Iterator[CaseTable]:
     from dlbench.analysis.groups import cases_of
-    from dlbench.analysis.metrics import find_metric
 
     trials = results.trials()
-    read = {str(row["id"]): row for row in trials.select(_READ).iter_rows(named=True)}
     compared = {
         words: results.compare(metric, stability=False)
         for words, metric in (("Training time", "train_s"), ("Accuracy", "accuracy"))
         if trials[metric].count()
     }
-    for case in cases_of(trials, find_metric("time", trials.schema), "release"):
-        found = {
+    for case in cases_of(trials, "release", _READ):
+        own = {
             words: one
             for words, comparison in compared.items()
             for one in comparison.cases
             if (one.case.workload, one.case.fixed) == (case.workload, case.fixed)
         }
-        times = found.get("Training time")
+        times = own.get("Training time")
         ranking = times.comparison.ranking if times else ()
         sentences = (
             f"{words}: {one.comparison.sentence}"
-            for words, one in found.items()
+            for words, one in own.items()
             if len(one.case.groups) > 1
         )
-        rows = tuple(_rows(case.groups, ranking, read))
+        rows = tuple(_rows(case.groups, ranking))
         yield CaseTable(case.label, rows, tuple(sentences))
 
 
-def _rows(
-    groups: Sequence[Group], ranking: Sequence[str], read: dict[str, Row]
-) -> Iterator[tuple[str, ...]]:
+def _rows(groups: Sequence[Group], ranking: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """One row a contender, the quickest first: medians over its complete trials, means of quality.
 
     What is not certified or not complete stands below the rest and has no rank."""
-    place = {name: number for number, name in enumerate(ranking)}
+    rank = {name: number for number, name in enumerate(ranking)}
     best: dict[object, float] = {}
-    for group in sorted(groups, key=lambda g: (place.get(g.name, len(place)), g.name)):
-        every = [read[name] for name in group.members]
-        whole = [row for row in every if row["outcome"] == Outcome.OK.value]
+    for group in sorted(groups, key=lambda g: (rank.get(g.name, len(rank)), g.name)):
+        whole = group.complete
         time = _median(whole, "train_s")
         ratio = None
-        if group.name in place and time:
+        if group.name in rank and time:
             # Machines, data and scales are never held against each other.
             ratio = time / best.setdefault(group.conditions, time)
         step = _median(whole, "step_ms_median")
         low, high = _median(whole, "step_ms_p05"), _median(whole, "step_ms_p95")
         yield (
             group.name,
-            str(len(every)),
+            str(len(group.rows)),
             _quality(whole),
             _cell(time, "{:.2f} s"),
             _cell(ratio, "{:.2f}"),
             "-" if step is None else f"{step:.2f} ms ({low or step:.2f}-{high or step:.2f})",
             _cell(_median(whole, "cpu_percent_mean"), "{:.0f} %"),
             _cell(_median(whole, "peak_memory_bytes"), "{:,.0f} MB", 1e6),
-            _outcome(group, every),
+            _outcome(group),
         )
 
 
-def _outcome(group: Group, every: Sequence[Row]) -> str:
-    counted = Counter(str(row["outcome"]) for row in every)
-    said = [outcome if len(counted) == 1 else f"{n} {outcome}" for outcome, n in counted.items()]
-    if not group.measurements.certified:
-        refused = any(row["certified"] is False for row in every)
-        said.append("NOT certified" if refused else "not checked")
-    return ", ".join(said)
+def _outcome(group: Group) -> str:
+    counted = Counter(str(row["outcome"]) for row in group.rows)
+    words = [outcome if len(counted) == 1 else f"{n} {outcome}" for outcome, n in counted.items()]
+    if not group.certified:
+        words.append("NOT certified" if group.proof == "no" else "not checked")
+    return ", ".join(words)
 
 
-def failures(results: Sequence[TrialResult]) -> Iterator[str]:
-    """The trials that did not end well, with the reason."""
-    from dlbench.analysis.trials import printable
+def failures(results: Results) -> Iterator[str]:
+    """The trials that did not complete, with the reason, in the order in which they ran."""
+    from dlbench.analysis.groups import cases_of
 
-    for result in results:
-        if result.outcome is not Outcome.OK:
-            reached = f", after {len(result.curve)} epochs" if result.curve else ""
-            reason = " ".join(result.reason.split())
-            where = f"{_contender(result)} on {result.workload}, seed {result.seed}"
-            yield str(printable(f"{result.outcome.value}: {where}{reached}. {reason}"))
-
-
-def _contender(result: TrialResult) -> str:
-    """The release, and what else tells its trial apart from the usual."""
-    parts = [result.release]
-    if result.variant not in ("", _usual_variant(result.release)):
-        parts[0] += f":{result.variant}"
-    if result.device != "cpu":
-        parts.append(result.device)
-    if result.setting != "matched":
-        parts.append(result.setting)
-    return " ".join(parts)
-
-
-@cache
-def _usual_variant(release: str) -> str:
-    from dlbench.environments import releases
-    from dlbench.errors import UserError
-
-    try:
-        return releases.find(release).variants[0]
-    except UserError:  # a release of another version of dlbench: its variant is always shown
-        return ""
+    epochs = dict(results.curves().group_by("id").len().iter_rows())
+    failed = [
+        (row["index"], row, group)
+        for case in cases_of(results.trials(), "release", ("reason",))
+        for group in case.groups
+        for row in group.rows
+        if row["outcome"] != Outcome.OK
+    ]
+    for _, row, group in sorted(failed, key=lambda one: one[0] or 0):
+        reached = f", after {epochs[row['id']]} epochs" if row["id"] in epochs else ""
+        where = f"{group.name} on {group.case}, seed {row['seed']}"
+        reason = " ".join(str(row["reason"] or "").split())
+        yield f"{row['outcome']}: {where}{reached}. {reason}"
 
 
 def _median(rows: Sequence[Row], key: str) -> float | None:

@@ -26,8 +26,8 @@ def register(app: typer.Typer) -> None:
         \b
         dlbench show results/2026-11-16_0312-quick
         """
+        from dlbench.campaigns.archive_file import campaign_folder
         from dlbench.campaigns.folder import Campaign
-        from dlbench.sharing.archive import campaign_folder
 
         campaign = Campaign.open(campaign_folder(folder, only_results=True))
         campaign.about()
@@ -66,7 +66,7 @@ def print_results(
         print_table(COLUMNS, cells, title=f"\n{escape(summary.title)}")
         for sentence in summary.sentences:
             console.print(sentence, markup=False, soft_wrap=not console.is_terminal)
-    for line in [*failures(results), *(cautions(frames.machines()) if frames else ())]:
+    for line in [*failures(frames), *cautions(frames.machines())] if frames else ():
         console.print(line, markup=False, soft_wrap=not console.is_terminal)
     missing = len(campaign.trials()) - len(results)
     if missing:

@@ -14,11 +14,12 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import InvalidVersion
 
 from dlbench import errors, extensions, paths
 from dlbench.environments import locks
 from dlbench.extensions import BUILT_IN, Extension
+from dlbench.versions import version_order
 
 DEVICES = ("cpu", "gpu")
 
@@ -159,7 +160,7 @@ def _read_all(root: Path, search_path: tuple[Extension, ...]) -> _Catalog:
         for path in sorted((extension.folder / "releases").glob("*/*/release.toml")):
             every.append((path, _brought(path, extension)))
     named = extensions.by_name("release", every)
-    ordered = sorted(named.values(), key=lambda r: (r.framework, _order(r.version)))
+    ordered = sorted(named.values(), key=lambda r: (r.framework, version_order(r.version)))
     newest = {release.framework: release for release in ordered}
     return _Catalog(tuple(ordered), {**newest, **named})
 
@@ -187,7 +188,7 @@ def load(path: Path) -> Release:
     if not _PLAIN.fullmatch(framework) or not _PLAIN.fullmatch(version):
         raise _broken(path, "framework and version may hold a-z, 0-9, `.`, `_` and `-` only")
     try:
-        _order(version)
+        version_order(version)
     except InvalidVersion as error:
         raise _broken(path, f"{version!r} is not a version") from error
     if not re.fullmatch(r"\d{4}-\d{2}", _get(path, text, "published", str)):
@@ -223,12 +224,6 @@ def load(path: Path) -> Release:
         },
         cuda=_cuda(path, gpu),
     )
-
-
-def _order(version: str) -> tuple[Version, str]:
-    """By version; then by what it runs on, as in 3.15.1-jax."""
-    number, _, flavour = version.partition("-")
-    return Version(number), flavour
 
 
 def _cuda(path: Path, table: Mapping[str, object]) -> Cuda | None:

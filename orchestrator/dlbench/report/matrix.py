@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dlbench.report.groups import Group
+from dlbench.analysis.groups import Group
+from dlbench.analysis.metrics import Metric
 from dlbench.report.material import TESTED, Material
-from dlbench.report.metrics import Metric, ratio, written
+from dlbench.report.numbers import ratio, written
 
 _SHADES = 8
 _DARKEST = 4.0
@@ -43,10 +44,11 @@ class Matrix:
 
 
 def matrices(material: Material) -> tuple[Matrix, ...]:
-    """One for each metric, a column a place; or one for all metrics, where there is one place."""
-    groups = {(group.contender, group.place): group for group in material.groups}
-    if len(material.places) == 1:
-        only = material.places[0]
+    """One for each metric, a column a case; or one for all metrics, where there is one case."""
+    groups = {(group.name, group.case): group for group in material.groups}
+    cases = tuple(case.label for case in material.cases)
+    if len(cases) == 1:
+        only = cases[0]
         columns = [(only, metric) for metric in material.metrics]
         titles = tuple(metric.title for metric in material.metrics)
         note = (
@@ -60,8 +62,8 @@ def matrices(material: Material) -> tuple[Matrix, ...]:
         Matrix(
             metric.title,
             _note(metric),
-            material.places,
-            _rows(material, groups, [(place, metric) for place in material.places]),
+            cases,
+            _rows(material, groups, [(case, metric) for case in cases]),
         )
         for metric in material.metrics
     )
@@ -72,14 +74,13 @@ def _rows(
     groups: Mapping[tuple[str, str], Group],
     columns: Sequence[tuple[str, Metric]],
 ) -> tuple[Row, ...]:
-    frameworks = {group.contender: group.framework for group in material.groups}
     return tuple(
         Row(
             name,
-            frameworks[name],
-            tuple(_cell(material, groups.get((name, place)), metric) for place, metric in columns),
+            framework,
+            tuple(_cell(material, groups.get((name, case)), metric) for case, metric in columns),
         )
-        for name in material.contenders
+        for name, framework in material.contenders.items()
     )
 
 
@@ -97,24 +98,24 @@ def _cell(material: Material, group: Group | None, metric: Metric) -> Cell:
     if group is None:
         return Cell("", state="empty", hint="not run")
     if not group.complete:
-        counts = Counter(result.outcome.value for result in group.results)
+        counts = Counter(str(row["outcome"]) for row in group.rows)
         words = ", ".join(f"{n} {word}" if n > 1 else word for word, n in counts.items())
-        return Cell(words, "failed", state="failed", hint=group.results[-1].reason[:300])
-    shown = material.shown(group, metric)
-    if shown is None:
+        return Cell(words, "failed", state="failed", hint=str(group.rows[-1]["reason"] or "")[:300])
+    value = material.estimate(group, metric)
+    if value is None:
         return Cell("–", state="empty", hint=f"no {metric.title.lower()}")
-    value = f"{written(shown.middle)} {metric.unit}".strip()
-    lost = len(group.results) - len(group.complete)
-    counted = f"n = {shown.n}" + (f", {lost} failed" if lost else "")
+    text = f"{written(value.middle)} {metric.unit}".strip()
+    lost = len(group.rows) - len(group.complete)
+    counted = f"n = {value.n}" + (f", {lost} failed" if lost else "")
     if not group.certified:
         why = "not certified" if group.proof == "no" else "proof not made"
-        return Cell(why, value, state="uncertified", hint="shown, never ranked")
-    found = material.against_best(group, metric)
-    if found is None:
-        return Cell(value, "not comparable", state="uncertified", hint=counted)
-    if found.verdict is None:
-        return Cell(value, "best", state="best", hint=counted)
-    estimate, around = found.estimate, found.interval
+        return Cell(why, text, state="uncertified", hint="shown, never ranked")
+    against = material.against_best(group, metric)
+    if against is None:
+        return Cell(text, "not comparable", state="uncertified", hint=counted)
+    if against.verdict is None:
+        return Cell(text, "best", state="best", hint=counted)
+    estimate, around = against.estimate, against.interval
     if metric.kind.scale == "difference":
         shade = _of_difference(abs(estimate), metric)
         points = metric.unit == "%"
@@ -127,8 +128,8 @@ def _cell(material: Material, group: Group | None, metric: Metric) -> Cell:
         shade = _of_ratio(estimate)
         main = ratio(estimate)
         span = f" [{ratio(around.low)[1:]}, {ratio(around.high)[1:]}]" if around else ""
-    hint = f"{found.verdict.sentence} ({counted})" if metric in TESTED else counted
-    return Cell(main, f"{value}{span}", shade, hint=hint)
+    hint = f"{against.verdict.sentence} ({counted})" if metric in TESTED else counted
+    return Cell(main, f"{text}{span}", shade, hint=hint)
 
 
 def _of_ratio(value: float) -> int:

@@ -10,14 +10,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import time
-from functools import cache
-from importlib import resources
+from datetime import datetime
 
 from dlbench import __version__
 from dlbench.host.machine import cautions
 from dlbench.report import records
 from dlbench.report.answer import answer
-from dlbench.report.charts import lead
+from dlbench.report.asset_files import asset, script
+from dlbench.report.charts.lead import lead
 from dlbench.report.material import Material
 from dlbench.report.matrix import matrices
 from dlbench.report.sections import sections
@@ -35,19 +35,20 @@ def html(material: Material) -> str:
         lstrip_blocks=True,
         loader=jinja2.FunctionLoader(asset),
     )
-    style, library, script = asset("report.css"), asset("vendor/echarts.js"), asset("report.js")
+    style, library, own = asset("report.css"), asset("vendor/echarts.js"), script()
     failures, more = records.failures(material)
-    frameworks = {group.contender: group.framework for group in material.groups}
+    frameworks = sorted(set(material.contenders.values()))
+    cases = [case.label for case in material.cases]
     page = {
-        "workloads": list(material.places),
-        "frameworks": list(material.frameworks),
-        "contenders": [[name, frameworks[name]] for name in material.contenders],
+        "cases": cases,
+        "frameworks": frameworks,
+        "contenders": list(material.contenders.items()),
     }
     return environment.get_template("report.html.j2").render(
-        policy=_policy(style, library, script),
+        policy=_policy(style, library, own),
         style=style,
         library=library,
-        script=script,
+        script=own,
         page=inert(page),
         answer=answer(material),
         lead=lead(material),
@@ -55,25 +56,18 @@ def html(material: Material) -> str:
         matrices=matrices(material),
         failures=failures,
         more_failures=more,
-        certificates=records.faults(material.certificates),
+        certificates=records.failed_first(material.certificates),
         machines=records.machines(material),
-        cautions=cautions(material.frames.machines()),
+        cautions=cautions(material.results.machines()),
         commands=records.commands(material),
-        asked=records.asked(material),
-        notes=[str(note) for note in material.about.get("notes", ())],
-        suite=str(material.about.get("suite", "")),
-        frameworks=material.frameworks,
-        workloads=material.places,
+        campaign_commands=records.campaign_commands(material),
+        notes=list(material.about.notes),
+        suite=material.about.suite,
+        cases=cases,
         started=_day(material),
         made=time.strftime("%Y-%m-%d"),
         version=__version__,
     )
-
-
-@cache
-def asset(name: str) -> str:
-    """A file that ships with the report."""
-    return resources.files("dlbench.report").joinpath("assets", *name.split("/")).read_text("utf-8")
 
 
 def _policy(style: str, *scripts: str) -> str:
@@ -90,4 +84,5 @@ def _hash(text: str) -> str:
 
 
 def _day(material: Material) -> str:
-    return min((r.started for r in material.results if r.started), default="")[:10]
+    first = material.results.trials()["started"].min()
+    return f"{first:%Y-%m-%d}" if isinstance(first, datetime) else ""

@@ -6,12 +6,11 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from dlbench.campaigns.trial_result import TrialResult
+from dlbench.analysis.groups import Group, Row
+from dlbench.campaigns.outcomes import Outcome
 from dlbench.planning.plan import Trial
-from dlbench.report.groups import Group
 from dlbench.report.material import Material
 from dlbench.running.certificates import Certificate
 from dlbench.running.execute import log_tail
@@ -24,7 +23,7 @@ _USUAL_SECONDS = 86400.0
 @dataclass(frozen=True)
 class Failure:
     contender: str
-    workload: str
+    case: str
     outcome: str
     count: int
     """Trials that failed in this way; one of them is shown."""
@@ -39,31 +38,33 @@ class Failure:
 @dataclass(frozen=True)
 class Command:
     contender: str
-    workload: str
+    case: str
     trials: int
     command: str
 
 
 def failures(material: Material) -> tuple[list[Failure], int]:
-    """Failed trials, alike ones told once; and how many kinds were left out."""
-    planned = {trial.id: trial for trial in material.plan}
-    kinds: dict[tuple[str, str, str, str], list[tuple[TrialResult, Path]]] = {}
+    """Failed trials, alike ones once; and how many kinds were left out."""
+    kinds: dict[tuple[str, str, str, str], list[Row]] = {}
     for group in material.groups:
-        for result in group.results:
-            if not result.complete:
-                key = (group.contender, group.place, result.outcome.value, result.reason)
-                kinds.setdefault(key, []).append((result, group.folders[result.id]))
-    found = []
-    for (contender, workload, outcome, reason), alike in list(kinds.items())[:_MOST_FAILURES]:
-        first, folder = alike[0]
-        log = log_tail(folder / "log.txt") or first.notes
-        epochs = len(first.curve)
-        reached = f"after {count(epochs, 'epoch')}" if epochs else "in its first epoch or before"
-        found.append(
-            Failure(contender, workload, outcome, len(alike), first.seed, first.id, reached,
-                    reason, tuple(log), command_of(planned[first.id]))
+        for row in group.rows:
+            if row["outcome"] != Outcome.OK:
+                key = (group.name, group.case, str(row["outcome"]), str(row["reason"] or ""))
+                kinds.setdefault(key, []).append(row)
+    epochs = dict(material.results.curves().group_by("id").len().iter_rows())
+    listed = []
+    for (contender, case, outcome, reason), alike in list(kinds.items())[:_MOST_FAILURES]:
+        first = alike[0]
+        record = material.results.trial(first["id"])
+        log = log_tail(record.folder / "log.txt") or record.result.notes
+        reached = "in its first epoch or before"
+        if first["id"] in epochs:
+            reached = f"after {count(epochs[first['id']], 'epoch')}"
+        listed.append(
+            Failure(contender, case, outcome, len(alike), first["seed"], first["id"], reached,
+                    reason, tuple(log), command_of(material.planned[first["id"]].trial))
         )  # fmt: skip
-    return found, max(0, len(kinds) - _MOST_FAILURES)
+    return listed, max(0, len(kinds) - _MOST_FAILURES)
 
 
 def command_of(trial: Trial, repeats: int = 1) -> str:
@@ -93,16 +94,15 @@ def command_of(trial: Trial, repeats: int = 1) -> str:
 
 def commands(material: Material) -> list[Command]:
     """One command for each group: it makes the numbers of that group again."""
-    planned = {trial.id: trial for trial in material.plan}
-    return [_command(group, planned) for group in material.groups]
+    return [_command(group, material) for group in material.groups]
 
 
-def _command(group: Group, planned: Mapping[str, Trial]) -> Command:
-    first = min(group.results, key=lambda result: result.seed)
-    seeds = [result.seed for result in group.results]
-    span = max(seeds) - first.seed + 1
-    text = command_of(planned[first.id], span)
-    return Command(group.contender, group.place, len(group.results), text)
+def _command(group: Group, material: Material) -> Command:
+    seeds = [row["seed"] or 0 for row in group.rows]
+    first = group.rows[seeds.index(min(seeds))]
+    span = max(seeds) - min(seeds) + 1
+    text = command_of(material.planned[first["id"]].trial, span)
+    return Command(group.name, group.case, len(group.rows), text)
 
 
 @dataclass(frozen=True)
@@ -114,29 +114,29 @@ class MachineFacts:
 
 def machines(material: Material) -> list[MachineFacts]:
     """Every machine's fingerprint in words, what is not known left out; then what is common."""
-    every = material.frames.machines()
-    trials = Counter(result.machine for result in material.results)
+    every = material.results.machines()
+    trials = Counter(row["machine"] for group in material.groups for row in group.rows)
     about = material.about
     common = [
-        ("Engine", about.get("engine")),
-        ("Samples a second", about.get("hz")),
-        ("dlbench", about.get("dlbench")),
-        ("Campaign", about.get("id")),
+        ("Engine", about.engine),
+        ("Samples a second", about.hz),
+        ("dlbench", about.dlbench),
+        ("Campaign", about.id),
     ]
     if len(every) < 2:
-        return [MachineFacts("", _told([*_facts(about.get("machine") or {}), *common]))]
-    found = [
-        MachineFacts(f"Machine {digest[:6]}: {count(trials[digest], 'trial')}", _told(_facts(one)))
+        return [MachineFacts("", _known([*_facts(about.machine), *common]))]
+    described = [
+        MachineFacts(f"Machine {digest[:6]}: {count(trials[digest], 'trial')}", _known(_facts(one)))
         for digest, one in every.items()
     ]
-    merged = [str(one.get("id")) for one in about.get("merged") or () if isinstance(one, dict)]
+    merged = [part.id for part in about.merged]
     return [
-        *found,
-        MachineFacts("All together", _told([*common, ("Merged of", ", ".join(merged))])),
+        *described,
+        MachineFacts("All together", _known([*common, ("Merged of", ", ".join(merged))])),
     ]
 
 
-def _told(facts: Iterable[tuple[str, object]]) -> tuple[tuple[str, str], ...]:
+def _known(facts: Iterable[tuple[str, object]]) -> tuple[tuple[str, str], ...]:
     return tuple((name, str(value)) for name, value in facts if value not in (None, ""))
 
 
@@ -169,13 +169,13 @@ def _facts(machine: Mapping[str, Any]) -> list[tuple[str, object]]:
     ]  # fmt: skip
 
 
-def asked(material: Material) -> list[str]:
+def campaign_commands(material: Material) -> list[str]:
     """The commands that made the campaign; of a merged one, those of its parts."""
-    parts = [one for one in material.about.get("merged") or () if isinstance(one, Mapping)]
-    every = [shlex.join(map(str, one.get("command") or ())) for one in parts or (material.about,)]
+    parts = material.about.merged or (material.about,)
+    every = [shlex.join(part.command) for part in parts]
     return [command for command in dict.fromkeys(every) if command]
 
 
-def faults(certificates: tuple[Certificate, ...]) -> list[Certificate]:
+def failed_first(certificates: tuple[Certificate, ...]) -> list[Certificate]:
     """Failed proofs first."""
     return sorted(certificates, key=lambda certificate: certificate.passed)

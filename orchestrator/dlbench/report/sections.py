@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from dlbench.report import charts, confusion, sameness, time_charts
-from dlbench.report.material import Material
-from dlbench.report.metrics import (
+from dlbench.analysis.metrics import (
     CPU,
     GPU_ENERGY,
     GPU_MEMORY,
@@ -18,6 +16,18 @@ from dlbench.report.metrics import (
     TRAINING,
     Metric,
 )
+from dlbench.report.charts.bars import bars
+from dlbench.report.charts.confusion import confusion
+from dlbench.report.charts.convergence import convergence
+from dlbench.report.charts.history import history
+from dlbench.report.charts.memory_against_speed import memory_against_speed
+from dlbench.report.charts.phases import phases
+from dlbench.report.charts.ranks import ranks
+from dlbench.report.charts.seeds import seeds
+from dlbench.report.charts.speed_ups import speed_ups
+from dlbench.report.charts.step_times import step_times
+from dlbench.report.charts.timelines import timelines
+from dlbench.report.material import Material
 from dlbench.report.tables import Chart
 
 
@@ -33,39 +43,39 @@ class Section:
 
 def sections(material: Material) -> Iterator[Section]:
     yield Section("summary", "Summary", block="matrix")
-    ranked, said = charts.ranks(material)
+    ranked, sentences = ranks(material)
     if ranked:
-        yield Section("ranks", "Across workloads", ranked, tuple(said))
+        yield Section("ranks", "Across workloads", ranked, tuple(sentences))
     made: tuple[Callable[[Material], Section | None], ...] = (
         _bars("time", "Training time and throughput", (TRAINING, SPEED, STEP)),
         _bars("quality", "Quality", QUALITY),
-        _drawn("convergence", "Convergence", time_charts.convergence),
-        _drawn("phases", "Where the time goes", charts.phases),
-        _drawn("steps", "Step times", time_charts.step_times),
+        _drawn("convergence", "Convergence", convergence),
+        _drawn("phases", "Where the time goes", phases),
+        _drawn("steps", "Step times", step_times),
         _bars("resources", "Memory, CPU and energy", (PEAK_MEMORY, GPU_MEMORY, CPU, GPU_ENERGY)),
-        _drawn("timelines", "Resources over a trial", time_charts.timelines),
-        _drawn("memory", "Memory against speed", charts.memory_against_speed),
-        _drawn("speed-ups", "GPU against CPU", charts.speed_ups),
-        _told("history", "Over the releases", charts.history),
-        _told("seeds", "Reproducibility", sameness.seeds),
-        _told("confusion", "Confusion matrices", confusion.confusion),
+        _drawn("timelines", "Resources over a trial", timelines),
+        _drawn("memory", "Memory against speed", memory_against_speed),
+        _drawn("speed-ups", "GPU against CPU", speed_ups),
+        _with_words("history", "Over the releases", history),
+        _with_words("seeds", "Reproducibility", seeds),
+        _with_words("confusion", "Confusion matrices", confusion),
     )
     for make in made:
         if (section := make(material)) is not None:
             yield section
-    if any(not result.complete for result in material.results):
+    if any(group.incomplete for group in material.groups):
         yield Section("failures", "Failures", block="failures")
     if material.certificates:
         yield Section("certificates", "Certificates", block="certificates")
-    several = len(material.frames.machines()) > 1
+    several = len(material.results.machines()) > 1
     yield Section("machine", "The machines" if several else "The machine", block="machine")
     yield Section("again", "Do it again", block="commands")
 
 
 def _bars(id: str, title: str, metrics: tuple[Metric, ...]) -> Callable[[Material], Section | None]:
     def make(material: Material) -> Section | None:
-        found = (charts.bars(material, metric) for metric in metrics)
-        drawn = tuple(chart for chart in found if chart is not None)
+        charts = (bars(material, metric) for metric in metrics)
+        drawn = tuple(chart for chart in charts if chart is not None)
         return Section(id, title, drawn) if drawn else None
 
     return make
@@ -81,13 +91,13 @@ def _drawn(
     return make
 
 
-def _told(
+def _with_words(
     id: str, title: str, draw: Callable[[Material], tuple[Chart | None, list[str]]]
 ) -> Callable[[Material], Section | None]:
     def make(material: Material) -> Section | None:
-        chart, said = draw(material)
-        if chart is None and not said:
+        chart, sentences = draw(material)
+        if chart is None and not sentences:
             return None
-        return Section(id, title, (chart,) if chart else (), tuple(said))
+        return Section(id, title, (chart,) if chart else (), tuple(sentences))
 
     return make

@@ -19,19 +19,19 @@ class Table:
 
     @classmethod
     def of_rows(cls, names: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Table:
-        return cls({name: [row[place] for row in rows] for place, name in enumerate(names)})
+        return cls({name: [row[i] for row in rows] for i, name in enumerate(names)})
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
 
     def packed(self) -> dict[str, Any]:
-        """For the page: words once and their places, numbers with as many digits as they earn."""
+        """For the page: each word once and where it stands, numbers with six digits."""
         return {name: _packed(values) for name, values in self.columns.items()}
 
 
 @dataclass(frozen=True)
 class Chart:
-    """One picture: which drawing of report.js draws the table, and with what settings."""
+    """One picture: which drawing of assets/charts/ draws the table, and with what settings."""
 
     id: str
     drawing: str
@@ -44,10 +44,10 @@ class Chart:
     def filename(self) -> str:
         return f"{self.id}.csv"
 
-    def places(self, every: Sequence[str]) -> list[int]:
-        """The numbers of the places of which it has something to show."""
-        own = set(self.table.columns.get("workload", every))
-        return [number for number, place in enumerate(every) if place in own]
+    def cases(self, every: Sequence[str]) -> list[int]:
+        """The numbers of the cases of which it has something to show."""
+        own = set(self.table.columns.get("case", every))
+        return [number for number, case in enumerate(every) if case in own]
 
     def embedded(self) -> str:
         """JSON that can stand inside a script element whatever it holds."""
@@ -58,6 +58,14 @@ class Chart:
             "columns": self.table.packed(),
         }
         return inert(content)
+
+
+def thinned(items: Sequence[Any], most: int) -> Sequence[Any]:
+    """At most so many of them, evenly spread, the last always among them."""
+    if len(items) <= most:
+        return items
+    step = (len(items) - 1) / (most - 1)
+    return [items[round(step * i)] for i in range(most)]
 
 
 def inert(content: object) -> str:
@@ -71,8 +79,8 @@ def inert(content: object) -> str:
 def _packed(values: Sequence[Cell]) -> Any:
     if any(isinstance(value, str) for value in values):
         words: dict[str, int] = {}
-        places = [None if v is None else words.setdefault(str(v), len(words)) for v in values]
-        return {"words": list(words), "places": places}
+        rows = [None if v is None else words.setdefault(str(v), len(words)) for v in values]
+        return {"words": list(words), "rows": rows}
     return [_number(value) for value in values]
 
 

@@ -5,31 +5,32 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from dlbench.analysis.groups import Group
+from dlbench.analysis.metrics import PEAK_MEMORY, QUALITY, STEP, TRAINING, Metric
 from dlbench.report.answer import answer
-from dlbench.report.groups import Group
 from dlbench.report.material import Material
-from dlbench.report.metrics import ACCURACY, MAE, MSE, PEAK_MEMORY, STEP, TRAINING, Metric, written
-from dlbench.report.records import asked, failures, machines
+from dlbench.report.numbers import written
+from dlbench.report.records import campaign_commands, failures, machines
 
-_COLUMNS = (TRAINING, STEP, ACCURACY, MAE, MSE, PEAK_MEMORY)
+_COLUMNS = (TRAINING, STEP, *QUALITY, PEAK_MEMORY)
 
 
 def markdown(material: Material) -> str:
-    """Answer, a table for each workload, failures, machine, command."""
+    """Answer, a table for each case, failures, machine, command."""
     said = answer(material)
     lines = [f"# {_md(said.headline)}", "", *(_md(text) for text in said.summary), ""]
-    for workload in said.workloads:
-        lines += [f"## {_md(workload.workload)}", ""]
-        columns, rows = _table(material, workload.workload)
+    for case in said.cases:
+        lines += [f"## {_md(case.case)}", ""]
+        columns, rows = _table(material, case.case)
         lines.append("| " + " | ".join(map(_md, columns)) + " |")
         lines.append("|---|" + "---:|" * (len(columns) - 1))
         lines += ["| " + " | ".join(map(_md, row)) + " |" for row in rows]
-        lines += ["", *(f"- {_md(sentence)}" for sentence in workload.sentences), ""]
-    found, more = failures(material)
-    if found:
+        lines += ["", *(f"- {_md(sentence)}" for sentence in case.sentences), ""]
+    failed, more = failures(material)
+    if failed:
         lines += ["## Failures", ""]
-        for failure in found:
-            what = f"{failure.count} × {failure.outcome}: {failure.contender} on {failure.workload}"
+        for failure in failed:
+            what = f"{failure.count} × {failure.outcome}: {failure.contender} on {failure.case}"
             lines.append(f"- {_md(what)}. {_md(' '.join(failure.reason.split()))}")
         if more:
             lines.append(f"- and {more} other kinds")
@@ -37,7 +38,7 @@ def markdown(material: Material) -> str:
     for machine in machines(material):
         lines += [f"## {_md(machine.name or 'Machine')}", ""]
         lines += [*(f"- {name}: {_md(value)}" for name, value in machine.facts), ""]
-    for command in asked(material):
+    for command in campaign_commands(material):
         fence = "~~~~" if "```" in command else "```"
         lines += ["## Command", "", fence, " ".join(command.splitlines()), fence, ""]
     return "\n".join(lines).rstrip("\n") + "\n"
@@ -51,23 +52,23 @@ def latex(material: Material) -> str:
         f"\\paragraph{{Answer.}} {_tex(said.headline)} {_tex(' '.join(said.summary))}",
         "",
     ]
-    for workload in said.workloads:
-        columns, rows = _table(material, workload.workload)
+    for case in said.cases:
+        columns, rows = _table(material, case.case)
         lines += [
             "\\begin{table}", "\\centering",
-            f"\\caption{{{_tex(workload.workload)}: medians (of qualities, means) over complete"
+            f"\\caption{{{_tex(case.case)}: medians (of qualities, means) over complete"
             " trials with 95\\,\\% bootstrap intervals}",
             f"\\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}", "\\toprule",
             " & ".join(map(_tex, columns)) + " \\\\", "\\midrule",
             *(" & ".join(map(_tex, row)) + " \\\\" for row in rows),
             "\\bottomrule", "\\end{tabular}", "\\end{table}", "",
-            *(_tex(sentence) + "\n" for sentence in workload.sentences),
+            *(_tex(sentence) + "\n" for sentence in case.sentences),
         ]  # fmt: skip
     return "\n".join(lines) + "\n"
 
 
-def _table(material: Material, workload: str) -> tuple[list[str], list[list[str]]]:
-    groups = material.at(workload)
+def _table(material: Material, case: str) -> tuple[list[str], list[list[str]]]:
+    groups = [group for group in material.groups if group.case == case]
     metrics = [m for m in _COLUMNS if any(group.values(m) for group in groups)]
     columns = ["contender", "n", *(f"{m.title} ({m.unit})" if m.unit else m.title for m in metrics)]
     rows = [_row(material, group, metrics) for group in _ranked(material, groups)]
@@ -77,32 +78,32 @@ def _table(material: Material, workload: str) -> tuple[list[str], list[list[str]
 def _ranked(material: Material, groups: Sequence[Group]) -> list[Group]:
     """The best first, then those that are not ranked, then those that failed."""
 
-    def place(group: Group) -> tuple[bool, bool, float]:
-        shown = material.shown(group, TRAINING)
-        return not group.certified, shown is None, shown.middle if shown else 0.0
+    def rank(group: Group) -> tuple[bool, bool, float]:
+        time = material.estimate(group, TRAINING)
+        return not group.certified, time is None, time.middle if time else 0.0
 
-    return sorted(groups, key=place)
+    return sorted(groups, key=rank)
 
 
 def _row(material: Material, group: Group, metrics: Sequence[Metric]) -> list[str]:
     return [
-        group.contender,
-        f"{len(group.complete)}/{len(group.results)}",
+        group.name,
+        f"{len(group.complete)}/{len(group.rows)}",
         *(_value(material, group, metric) for metric in metrics),
         ", ".join(_outcomes(group)),
     ]
 
 
 def _value(material: Material, group: Group, metric: Metric) -> str:
-    shown = material.shown(group, metric)
-    if shown is None:
+    value = material.estimate(group, metric)
+    if value is None:
         return "–"
-    span = "" if shown.low is None else f" [{written(shown.low)}, {written(shown.high)}]"
-    return f"{written(shown.middle)}{span}"
+    span = "" if value.low is None else f" [{written(value.low)}, {written(value.high)}]"
+    return f"{written(value.middle)}{span}"
 
 
 def _outcomes(group: Group) -> Iterator[str]:
-    yield from dict.fromkeys(result.outcome.value for result in group.results)
+    yield from dict.fromkeys(str(row["outcome"]) for row in group.rows)
     if not group.certified:
         yield "not certified" if group.proof == "no" else "proof not made"
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from dlbench.analysis.columns import TABLES
+from dlbench.analysis.results import Results, open_results
+from dlbench.campaigns.archive_file import SUFFIX
 from dlbench.errors import UserError, unknown
+from dlbench.sharing.archive import write_archive
+from dlbench.sharing.new_folder import whole_folder
 from dlbench.sharing.scrub import Scrubber
-
-if TYPE_CHECKING:
-    from dlbench.analysis.results import Results
 
 FORMATS = ("csv", "parquet", "json", "mlflow", "archive")
 _FORMULA = r"^[=+\-@\t\r]"
@@ -24,7 +23,7 @@ _FORMULA = r"^[=+\-@\t\r]"
 
 
 @dataclass(frozen=True)
-class Exported:
+class ExportSummary:
     """What was written."""
 
     path: Path
@@ -32,20 +31,14 @@ class Exported:
     rows: dict[str, int]
 
 
-def export(paths: Sequence[Path], form: str, out: Path) -> Exported:
+def export(paths: Sequence[Path], form: str, out: Path) -> ExportSummary:
     """Write campaigns in another format: a folder of tables, or one archive."""
     if form not in FORMATS:
         raise unknown("format", form, FORMATS)
     if form == "archive":
         return _archive(paths, out)
-    from dlbench.analysis.results import open_results
-
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UserError(f"{out} is not empty.", "Choose another place with -o.")
     results = open_results(*paths)
-    making = out.with_name(f".{out.name}.new")
-    shutil.rmtree(making, ignore_errors=True)
-    try:
+    with whole_folder(out) as making:
         if form == "mlflow":
             from dlbench.sharing.mlflow import write_mlflow
 
@@ -53,30 +46,18 @@ def export(paths: Sequence[Path], form: str, out: Path) -> Exported:
             rows = {"trials": write_mlflow(trials, results.curves(), making)}
             files: tuple[str, ...] = ()
         else:
-            making.mkdir(parents=True)
             rows = _tables(results, form, making)
             files = tuple(sorted(path.name for path in making.iterdir()))
-        if out.exists():
-            out.rmdir()
-        making.replace(out)
-    except OSError as error:
-        raise UserError(
-            f"{out} can't be written ({error.strerror or error}).", "Choose another place with -o."
-        ) from error
-    finally:
-        shutil.rmtree(making, ignore_errors=True)
-    return Exported(out, files, rows)
+    return ExportSummary(out, files, rows)
 
 
-def _archive(paths: Sequence[Path], out: Path) -> Exported:
-    from dlbench.sharing.archive import SUFFIX, campaign_folder, write_archive
-
+def _archive(paths: Sequence[Path], out: Path) -> ExportSummary:
     if len(paths) != 1:
         raise UserError(
             "An archive holds one campaign.", "Merge them first: `dlbench merge A B -o C`."
         )
     path = out if out.suffix else out.with_name(out.name + SUFFIX)
-    return Exported(path, (path.name,), {"files": write_archive(campaign_folder(paths[0]), path)})
+    return ExportSummary(path, (path.name,), {"files": write_archive(paths[0], path)})
 
 
 def _tables(results: Results, form: str, folder: Path) -> dict[str, int]:

@@ -16,21 +16,21 @@ from pathlib import Path
 from typing import Any
 
 from dlbench import __version__
-from dlbench.analysis.opened import OpenedCampaign, PlannedTrial, machines, open_campaign
 from dlbench.campaigns.about import CampaignAbout
 from dlbench.campaigns.folder import write_whole
+from dlbench.campaigns.plan_file import PlannedTrial
+from dlbench.campaigns.sources import CampaignSource, machines, open_source
+from dlbench.campaigns.trial_files import ARRAYS, RESULT, TEXTS
 from dlbench.engines.outfolder import open_regular
-from dlbench.errors import UserError
+from dlbench.errors import UserError, damaged
 from dlbench.formats import digest
-from dlbench.sharing.archive import campaign_folder
+from dlbench.sharing.new_folder import whole_folder
 
-_FILES = ("job.json", "events.jsonl", "samples.jsonl", "log.txt")
 _MEASURED = ("started", "outcome", "wall_s", "metrics", "resources", "curve", "phases", "scale")
-_ARRAYS = ("predictions.npz", "weights.npz")
 
 
 @dataclass(frozen=True)
-class Merged:
+class MergeSummary:
     """What came of it."""
 
     folder: Path
@@ -43,7 +43,7 @@ class Merged:
 
 
 @dataclass
-class _Kept:
+class _NewCampaign:
     """What has been put into the new campaign so far."""
 
     trials: dict[tuple[str, str], tuple[Path, str]] = field(default_factory=dict)
@@ -54,40 +54,27 @@ class _Kept:
     unfinished: int = 0
 
 
-def merge(campaigns: Sequence[Path], out: Path) -> Merged:
+def merge(campaigns: Sequence[Path], out: Path) -> MergeSummary:
     """Write a campaign that holds the ended trials of all of them."""
     if len(campaigns) < 2:
         raise UserError("There is nothing to merge.", "Name two campaigns at least.")
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UserError(f"{out} is not empty.", "Choose another folder with -o.")
-    sources = [open_campaign(campaign_folder(path)) for path in campaigns]
-    making = out.with_name(f".{out.name}.new")
-    shutil.rmtree(making, ignore_errors=True)
-    kept = _Kept()
-    try:
-        (making / "trials").mkdir(parents=True)
+    sources = [open_source(path) for path in campaigns]
+    kept = _NewCampaign()
+    every = machines(sources)
+    with whole_folder(out) as making:
+        (making / "trials").mkdir()
         (making / "certificates").mkdir()
         for source in sources:
             _add(source, making, kept)
-        every = machines(sources)
         plan = "".join(json.dumps(line) + "\n" for line in kept.plan)
         write_whole(making / "plan.jsonl", plan)
         about = json.dumps(_about(sources, every, kept).to_json(), indent=1)
         write_whole(making / "campaign.json", about)
-        if out.exists():
-            out.rmdir()
-        making.replace(out)
-    except OSError as error:
-        raise UserError(
-            f"{out} can't be written ({error.strerror or error}).", "Choose another folder with -o."
-        ) from error
-    finally:
-        shutil.rmtree(making, ignore_errors=True)
-    return Merged(out, len(kept.plan), kept.twice, kept.unfinished, len(every))
+    return MergeSummary(out, len(kept.plan), kept.twice, kept.unfinished, len(every))
 
 
 def _about(
-    sources: Sequence[OpenedCampaign], every: dict[str, dict[str, Any]], kept: _Kept
+    sources: Sequence[CampaignSource], every: dict[str, dict[str, Any]], kept: _NewCampaign
 ) -> CampaignAbout:
     """The first campaign's, with what is known of all of them."""
     suites = dict.fromkeys(source.about.suite for source in sources)
@@ -106,18 +93,17 @@ def _about(
     )
 
 
-def _add(source: OpenedCampaign, making: Path, kept: _Kept) -> None:
-    lines = (source.folder / "plan.jsonl").read_text(encoding="utf-8").splitlines()
+def _add(source: CampaignSource, making: Path, kept: _NewCampaign) -> None:
     renamed: dict[str, str] = {}
-    for planned, line in zip(source.planned, lines, strict=True):
+    for planned in source.planned:
+        path = planned.folder / RESULT
         try:
-            content = json.loads((planned.folder / "trial.json").read_bytes())
+            content = json.loads(path.read_bytes())
         except FileNotFoundError:
             kept.unfinished += 1
             continue
         except (ValueError, RecursionError) as error:
-            path = planned.folder / "trial.json"
-            raise UserError(f"{path} is damaged ({error}).", "Restore it from a copy.") from error
+            raise damaged(path, error) from error
         machine = str(content.get("machine", ""))
         what = planned.id.partition("-")[0]
         same = _digest(planned, content)
@@ -138,7 +124,7 @@ def _add(source: OpenedCampaign, making: Path, kept: _Kept) -> None:
         if isinstance(key, str) and key not in renamed:
             renamed[key] = _certificate(source, making, key, machine)
         _copy(planned, making / "trials" / name, name, renamed.get(str(key)), content)
-        kept.plan.append({**json.loads(line), "id": name, "campaign": planned.campaign})
+        kept.plan.append({**planned.content, "id": name, "campaign": planned.campaign})
 
 
 def _digest(planned: PlannedTrial, content: dict[str, Any]) -> str:
@@ -151,7 +137,7 @@ def _digest(planned: PlannedTrial, content: dict[str, Any]) -> str:
     return digest([own, hashlib.sha256(samples).hexdigest()])
 
 
-def _certificate(source: OpenedCampaign, making: Path, key: str, machine: str) -> str:
+def _certificate(source: CampaignSource, making: Path, key: str, machine: str) -> str:
     """Copy the proof; one of another machine that reads otherwise gets a name of its own."""
     path = source.folder / "certificates" / f"{key}.json"
     if "/" in key or key.startswith(".") or not path.is_file():
@@ -169,7 +155,7 @@ def _copy(
     planned: PlannedTrial, target: Path, name: str, certificate: str | None, content: dict[str, Any]
 ) -> None:
     (target / "out").mkdir(parents=True)
-    for path in (*_FILES, *(f"out/{array}" for array in _ARRAYS)):
+    for path in (*TEXTS, *ARRAYS):
         try:
             # A trial may have put a link or a pipe where a file is expected.
             with open_regular(planned.folder / path) as file, (target / path).open("wb") as copy:
@@ -177,7 +163,7 @@ def _copy(
         except OSError:
             (target / path).unlink(missing_ok=True)
     if content.get("id") == name and content.get("certificate") == certificate:
-        shutil.copyfile(planned.folder / "trial.json", target / "trial.json")
+        shutil.copyfile(planned.folder / RESULT, target / RESULT)
         return
     changed = {**content, "id": name, "certificate": certificate}
-    (target / "trial.json").write_text(json.dumps(changed, indent=1))
+    (target / RESULT).write_text(json.dumps(changed, indent=1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dlbench.statistics.verdicts import Decision, Verdict, by_how_much, observed
-from dlbench.statistics.words import listing, p_value
+from dlbench.statistics.words import TOO_FEW_TO_TELL, listing, p_value
 
 if TYPE_CHECKING:
     from dlbench.statistics.comparison import Comparison
@@ -53,25 +53,25 @@ def islands(comparison: Comparison) -> list[list[str]]:
 def _leader(comparison: Comparison, island: list[str]) -> str:
     best = island[0]
     if len(island) == 1:
-        return f"{best} stands alone."
+        return f"There is nothing to compare {best} with."
     against = [v for v in comparison.tested if best in (v.first, v.second)]
-    place = {name: i for i, name in enumerate(island)}
-    against.sort(key=lambda v: place[_other(v, best)])
-    beaten = [v for v in against if _wins(v, best)]
+    rank = {name: i for i, name in enumerate(island)}
+    against.sort(key=lambda v: rank[v.other(best)])
+    beaten = [v for v in against if v.won_by(best)]
     level = [v for v in against if v.decision is Decision.EQUIVALENT]
     unshown = [v for v in against if v.decision is Decision.NOT_SHOWN]
     few = [v for v in against if v.decision is Decision.TOO_FEW]
     kind = comparison.kind
-    margins = [f"than {_other(v, best)} by {_size(v)}" for v in beaten[:_MOST]]
+    margins = [f"than {v.other(best)} by {_size(v)}" for v in beaten[:_MOST]]
     if len(beaten) > _MOST:
         margins.append(f"than {len(beaten) - _MOST} others")
     if beaten and len(beaten) == len(against):
-        return f"{best} is {kind.best}: {kind.better} {listing(margins)}."
+        return f"{best} {kind.verb} {kind.best}: {kind.better} {listing(margins)}."
     parts = []
     if beaten:
-        parts.append(f"{best} is {kind.better} {listing(margins)}")
+        parts.append(f"{best} {kind.verb} {kind.better} {listing(margins)}")
     if level:
-        within = [_other(v, best) for v in level]
+        within = [v.other(best) for v in level]
         parts.append(f"{best} is equivalent to {listing(within)} within the stated margin")
     if unshown:
         seen = [_seen(v, best) for v in unshown[:_MOST]]
@@ -79,29 +79,19 @@ def _leader(comparison: Comparison, island: list[str]) -> str:
             seen.append(f"{len(unshown) - _MOST} others")
         parts.append(f"{best} is not shown to differ from {listing(seen)}")
     if few:
-        named = [_other(v, best) for v in few]
+        named = [v.other(best) for v in few]
         needed = max(v.size.needed for v in few if v.size is not None)
         paired = all(v.effect is not None and v.effect.paired for v in few)
         unit = "pairs" if paired else "runs each"
         parts.append(
-            f"there are too few runs to tell {best} from {listing(named)} "
-            f"({needed} {unit} are needed)"
+            f"there are {TOO_FEW_TO_TELL} {best} from {listing(named)} ({needed} {unit} are needed)"
         )
     if not parts:
         return f"{best} leads, but no direction is clear."
     text = "; ".join(parts) + "."
     if beaten or level:
         return text[0].upper() + text[1:] if not text.startswith(best) else text
-    return f"None is shown to be {kind.best}: {text}"
-
-
-def _other(verdict: Verdict, name: str) -> str:
-    return verdict.second if verdict.first == name else verdict.first
-
-
-def _wins(verdict: Verdict, name: str) -> bool:
-    won = Decision.BETTER if verdict.first == name else Decision.WORSE
-    return verdict.decision is won
+    return f"None is shown to {kind.infinitive} {kind.best}: {text}"
 
 
 def _size(verdict: Verdict) -> str:
@@ -111,4 +101,4 @@ def _size(verdict: Verdict) -> str:
 def _seen(verdict: Verdict, best: str) -> str:
     assert verdict.effect is not None and verdict.adjusted is not None
     seen = observed(verdict.effect, verdict.first, verdict.second)
-    return f"{_other(verdict, best)} ({seen}, {p_value(verdict.adjusted)})"
+    return f"{verdict.other(best)} ({seen}, {p_value(verdict.adjusted)})"

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dlbench.statistics.bootstrap import SEED
 from dlbench.statistics.effects import Effect, effect
-from dlbench.statistics.intervals import SEED, Floats
+from dlbench.statistics.intervals import Floats
 from dlbench.statistics.measurements import TIME, Kind
 from dlbench.statistics.ranks import midranks
 from dlbench.statistics.verdicts import by_how_much
@@ -33,7 +34,7 @@ _MOST = 2_000
 
 
 @dataclass(frozen=True)
-class Point:
+class HistoryPoint:
     """One release (or commit, or date) and its runs."""
 
     name: str
@@ -45,8 +46,6 @@ class ChangePoint:
     """The first release on a new level."""
 
     name: str
-    place: int
-    """Its place in the history, from 0."""
     before: tuple[str, str]
     """First and last release of the level before."""
     until: str
@@ -67,21 +66,21 @@ class ChangePoint:
         first, last = self.before
         earlier = first if first == last else f"{first} to {last}"
         size = by_how_much(self.effect)
-        return f"Since {self.name} it is {word} than {earlier} by {size} ({p_value(self.p)})."
+        return (
+            f"Since {self.name} it {kind.verb} {word} than {earlier} by {size} ({p_value(self.p)})."
+        )
 
 
-def changepoints(
-    history: Sequence[Point],
+def change_points(
+    history: Sequence[HistoryPoint],
     kind: Kind = TIME,
     *,
     alpha: float = 0.05,
-    least: float | None = None,
     together: int = 1,
     level: float = 0.95,
     seed: int = SEED,
 ) -> tuple[ChangePoint, ...]:
-    """The changes of level, oldest first; those smaller than `least` (a factor, or a difference for
-    kinds compared so) are left out. `together`: how many histories are searched at once."""
+    """The changes of level, oldest first. `together`: how many histories are searched at once."""
     points = []
     for point in history:
         values = np.asarray(point.values, dtype=np.float64)
@@ -93,30 +92,18 @@ def changepoints(
     rng = np.random.default_rng(seed)
     share = alpha / together
     cuts = _settled(points, _search(points, 0, len(points), share, rng), share, rng)
-    found = []
+    changes = []
     edges = [0, *(cut for cut, _ in cuts), len(points)]
     for i, (cut, p) in enumerate(cuts):
         start, end = edges[i], edges[i + 2]
         new, old = _joined(points[cut:end]), _joined(points[start:cut])
         size = effect(new, old, kind, level=level, seed=seed)
-        if size.direction and _large_enough(size, least):
+        if size.direction:
             names = (points[start][0], points[cut - 1][0])
             name, until = points[cut][0], points[end - 1][0]
             p = min(1.0, p * together)
-            found.append(ChangePoint(name, _place(history, name), names, until, size, p))
-    return tuple(found)
-
-
-def _place(history: Sequence[Point], name: str) -> int:
-    return next(i for i, point in enumerate(history) if point.name == name)
-
-
-def _large_enough(size: Effect, least: float | None) -> bool:
-    if least is None:
-        return True
-    if size.kind.scale == "ratio":
-        return max(size.estimate, 1 / size.estimate) >= least
-    return abs(size.estimate) >= least
+            changes.append(ChangePoint(name, names, until, size, p))
+    return tuple(changes)
 
 
 def _joined(points: Sequence[tuple[str, Floats]]) -> Floats:
@@ -129,10 +116,10 @@ def _search(
 ) -> list[tuple[int, float]]:  # fmt: skip
     """The significant cuts between points `start` and `end`, with their p: no less than that of the
     cut `above`, which had to be found first."""
-    found = _best_cut(points, start, end, rng)
-    if found is None or found[1] > alpha:
+    best = _best_cut(points, start, end, rng)
+    if best is None or best[1] > alpha:
         return []
-    cut, p = found[0], max(above, found[1])
+    cut, p = best[0], max(above, best[1])
     left = _search(points, start, cut, alpha, rng, p)
     return [*left, (cut, p), *_search(points, cut, end, alpha, rng, p)]
 
@@ -145,16 +132,16 @@ def _settled(
 
     The best single cut of a stretch with two changes may lie between them; once both are found, it
     has nothing to part."""
-    place = 0
-    while len(cuts) > 1 and place < len(cuts):
+    number = 0
+    while len(cuts) > 1 and number < len(cuts):
         edges = [0, *(cut for cut, _ in cuts), len(points)]
-        again = _best_cut(points, edges[place], edges[place + 2], rng)
+        again = _best_cut(points, edges[number], edges[number + 2], rng)
         if again is None or again[1] > alpha:
-            del cuts[place]
-            place = 0
+            del cuts[number]
+            number = 0
         else:
-            cuts[place] = again[0], max(cuts[place][1], again[1])
-            place += 1
+            cuts[number] = again[0], max(cuts[number][1], again[1])
+            number += 1
     return cuts
 
 

@@ -6,20 +6,20 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 
+from dlbench.statistics.bootstrap import DRAWS, SEED, Resamples, resample
 from dlbench.statistics.effects import Effect, comparable_scale, measure
-from dlbench.statistics.intervals import DRAWS, SEED, Floats, Resamples, resample
+from dlbench.statistics.intervals import Floats
 from dlbench.statistics.margins import Equivalence, equivalence
 from dlbench.statistics.measurements import (
     TIME,
+    KeyedValues,
     Kind,
     Measurements,
-    Pairing,
     Reason,
-    Runs,
+    keyed_values,
     partners,
     reasons_alone,
     reasons_between,
-    runs_of,
 )
 from dlbench.statistics.rank_tests import RankTest, rank_sum, signed_rank
 from dlbench.statistics.ranks import differences
@@ -43,11 +43,10 @@ class Comparison:
     """The others, the best median (or mean, for differences) first."""
     verdicts: tuple[Verdict, ...]
 
-    def between(self, first: str, second: str) -> Verdict:
-        for verdict in self.verdicts:
-            if (verdict.first, verdict.second) == (first, second):
-                return verdict
-        raise KeyError((first, second))
+    def between(self, one: str, other: str) -> Verdict | None:
+        """The verdict on a pair, whichever of them it names first."""
+        pair = {one, other}
+        return next((v for v in self.verdicts if {v.first, v.second} == pair), None)
 
     @property
     def tested(self) -> tuple[Verdict, ...]:
@@ -120,7 +119,6 @@ def compare(
     metric: str = "",
     alpha: float = 0.05,
     margin: float | None = None,
-    pairing: Pairing = "auto",
     baseline: str | None = None,
     level: float = 0.95,
     seed: int = SEED,
@@ -131,11 +129,11 @@ def compare(
     `margin` is a factor for ratios and a difference otherwise; without one nothing is equivalent.
     """
     names = list(groups)
-    runs = {name: runs_of(group) for name, group in groups.items()}
+    runs = {name: keyed_values(group) for name, group in groups.items()}
     alone = {name: reasons_alone(group, kind) for name, group in groups.items()}
     drawn = _Draws(seed, draws)
-    streams = {name: 1 + place for place, name in enumerate(names)}
-    together = _all_paired(runs, pairing)
+    streams = {name: number for number, name in enumerate(names, 1)}
+    together = _all_paired(runs)
 
     def described(name: str) -> Summary:
         values = runs[name].values
@@ -155,13 +153,27 @@ def compare(
         if why:
             refused[a, b] = why
             continue
-        common = partners(runs[a], runs[b], pairing)
+        common = partners(runs[a], runs[b])
+        if common is not None:
+            x, y = (runs[name].only(common) for name in (a, b))
+            drawn_x, drawn_y = (drawn.of(n, v, 0, common) for n, v in ((a, x), (b, y)))
+        else:
+            x, y = runs[a].values, runs[b].values
+            drawn_x, drawn_y = (drawn.of(n, v, streams[n], None) for n, v in ((a, x), (b, y)))
+        paired = common is not None
         pairs.append(
-            _paired((a, b), runs, common, drawn, kind, alpha, margin, level)
-            if common is not None
-            else _unpaired((a, b), runs, streams, drawn, kind, alpha, margin, level)
+            _Pair(
+                (a, b),
+                measure(x, y, drawn_x, drawn_y, kind, paired, level),
+                signed_rank(differences(*comparable_scale(x, y, kind)))
+                if paired
+                else rank_sum(x, y),
+                equivalence(x, y, margin, kind, paired=paired) if margin else None,
+                (len(x),) if paired else (len(x), len(y)),
+                (len(runs[a].values) - len(x), len(runs[b].values) - len(y)),
+            )
         )
-    judged = {verdict_names(v): v for v in _judged(pairs, alpha)}
+    judged = {(v.first, v.second): v for v in _judged(pairs, alpha)}
     verdicts = tuple(
         judged[pair]
         if pair in judged
@@ -169,7 +181,7 @@ def compare(
         for pair in wanted
     )
     apart = {name: why for name, why in alone.items() if why}
-    middle = {name: s.median if kind.scale == "ratio" else s.mean for name, s in summaries.items()}
+    middle = {name: summary.middle(kind)[0] for name, summary in summaries.items()}
     ranking = sorted(
         (name for name in names if name not in apart),
         key=lambda name: middle[name] if kind.less_is_better else -middle[name],
@@ -177,63 +189,10 @@ def compare(
     return Comparison(metric, kind, alpha, margin, summaries, apart, tuple(ranking), verdicts)
 
 
-def verdict_names(verdict: Verdict) -> tuple[str, str]:
-    return verdict.first, verdict.second
-
-
-def _all_paired(runs: Mapping[str, Runs], pairing: Pairing) -> frozenset[Hashable] | None:
+def _all_paired(runs: Mapping[str, KeyedValues]) -> frozenset[Hashable] | None:
     """The keys, where every group has the very same: then one set of resamples serves all pairs."""
-    if pairing == "unpaired" or not runs:
-        return None
-    first = next(iter(runs.values())).keys
+    first = next((group.keys for group in runs.values()), None)
     return frozenset(first) if first and all(r.keys == first for r in runs.values()) else None
-
-
-def _paired(
-    names: tuple[str, str],
-    runs: Mapping[str, Runs],
-    common: frozenset[Hashable],
-    draws: _Draws,
-    kind: Kind,
-    alpha: float,
-    margin: float | None,
-    level: float,
-) -> _Pair:
-    first, second = (runs[name] for name in names)
-    a, b = first.only(common), second.only(common)
-    drawn_a, drawn_b = draws.of(names[0], a, 0, common), draws.of(names[1], b, 0, common)
-    x, y = comparable_scale(a, b, kind)
-    return _Pair(
-        names,
-        measure(a, b, drawn_a, drawn_b, kind, True, level),
-        signed_rank(differences(x, y)),
-        equivalence(a, b, margin, kind, paired=True, alpha=alpha) if margin else None,
-        (len(a),),
-        (len(first.values) - len(a), len(second.values) - len(b)),
-    )
-
-
-def _unpaired(
-    names: tuple[str, str],
-    runs: Mapping[str, Runs],
-    streams: Mapping[str, int],
-    draws: _Draws,
-    kind: Kind,
-    alpha: float,
-    margin: float | None,
-    level: float,
-) -> _Pair:
-    a, b = (runs[name].values for name in names)
-    drawn_a = draws.of(names[0], a, streams[names[0]], None)
-    drawn_b = draws.of(names[1], b, streams[names[1]], None)
-    return _Pair(
-        names,
-        measure(a, b, drawn_a, drawn_b, kind, False, level),
-        rank_sum(a, b),
-        equivalence(a, b, margin, kind, paired=False, alpha=alpha) if margin else None,
-        (len(a), len(b)),
-        (0, 0),
-    )
 
 
 def _judged(pairs: list[_Pair], alpha: float) -> list[Verdict]:

@@ -11,15 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dlbench.statistics.intervals import (
-    DRAWS,
-    SEED,
-    Floats,
-    Interval,
-    Resamples,
-    interval,
-    resample,
-)
+from dlbench.statistics.bootstrap import DRAWS, SEED, Resamples, bootstrap_interval, resample
+from dlbench.statistics.intervals import Floats, Interval
 from dlbench.statistics.measurements import TIME, Kind
 from dlbench.statistics.rank_tests import (
     shift_of_groups,
@@ -70,13 +63,6 @@ class Effect:
             size, around = -size, around.negative() if around else None
         return around.beside(size) if around else number(size)
 
-    @property
-    def sentence(self) -> str:
-        shown = self.interval.beside(self.estimate) if self.interval else number(self.estimate)
-        if self.kind.scale == "ratio":
-            return f"The ratio of medians is {shown}."
-        return f"The difference of means is {shown}."
-
 
 def effect(
     first: Sequence[float] | Floats,
@@ -121,7 +107,7 @@ def measure(
     spread = None
     if drawn_a is not None and drawn_b is not None:
         draws = _of_draws(drawn_a, drawn_b, ratio)
-        spread = interval(draws, min(len(a), len(b)), level)
+        spread = bootstrap_interval(draws, min(len(a), len(b)), level)
     runs = (len(a),) if paired else (len(a), len(b))
     return Effect(kind, estimate, spread, shift, around, cliffs_delta(a, b), paired, runs)
 

@@ -16,7 +16,8 @@ from typing import Literal
 
 import numpy as np
 
-from dlbench.statistics.intervals import SEED, Floats
+from dlbench.statistics.bootstrap import SEED
+from dlbench.statistics.intervals import Floats
 from dlbench.statistics.measurements import TIME, Kind
 from dlbench.statistics.rank_tests import signed_rank
 from dlbench.statistics.ranks import differences, midranks
@@ -96,9 +97,9 @@ def friedman(
     rows: list[list[float]] = []
     left_out: list[str] = []
     for workload, row in table.items():
-        found = [row.get(group, math.nan) for group in groups]
-        if all(map(math.isfinite, found)):
-            rows.append(found)
+        values_here = [row.get(group, math.nan) for group in groups]
+        if all(map(math.isfinite, values_here)):
+            rows.append(values_here)
         else:
             left_out.append(workload)
     n, k = len(rows), len(groups)
@@ -178,7 +179,7 @@ def _count(ranks: Floats) -> tuple[Floats, Floats] | None:
     base = int(doubled.sum()) + 1
     if base**k >= 2**62:
         return None
-    places = base ** np.arange(k, dtype=np.int64)
+    powers = base ** np.arange(k, dtype=np.int64)
     states = np.sort(doubled[:1], axis=1)
     chances: Floats = np.ones(1)
     for row in doubled[1:]:
@@ -187,9 +188,9 @@ def _count(ranks: Floats) -> tuple[Floats, Floats] | None:
             return None
         every = np.sort((states[:, None, :] + orders[None, :, :]).reshape(-1, k), axis=1)
         each = np.repeat(chances / len(orders), len(orders))
-        _, first, place = np.unique(every @ places, return_index=True, return_inverse=True)
+        _, first, state = np.unique(every @ powers, return_index=True, return_inverse=True)
         states = every[first]
-        chances = np.bincount(place, weights=each).astype(np.float64)
+        chances = np.bincount(state, weights=each).astype(np.float64)
     return states / 2, chances
 
 
@@ -200,7 +201,9 @@ def critical_difference(groups: int, workloads: int, alpha: float = 0.05) -> flo
 
 @lru_cache(maxsize=64)
 def studentised_range(groups: int, alpha: float) -> float:
-    """The upper point of the range of so many standard normal values."""
+    """The upper point of the range of so many standard normal values.
+
+    As `scipy.stats.studentized_range`, which takes a second to import and longer to compute."""
     from scipy.special import ndtr
 
     z = np.linspace(-8.5, 8.5, 1701)
@@ -222,14 +225,14 @@ def _cliques(
     groups: Sequence[str], means: Sequence[float], critical: float
 ) -> tuple[tuple[str, ...], ...]:
     """The bars of the diagram: the longest runs of groups that lie within the difference."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for start in range(len(groups)):
         end = start
         while end + 1 < len(groups) and means[end + 1] - means[start] < critical:
             end += 1
-        if end > start and not (found and found[-1][1] >= end):
-            found.append((start, end))
-    return tuple(tuple(groups[start : end + 1]) for start, end in found)
+        if end > start and not (spans and spans[-1][1] >= end):
+            spans.append((start, end))
+    return tuple(tuple(groups[start : end + 1]) for start, end in spans)
 
 
 def _post_hoc(

@@ -2,7 +2,8 @@
 
 Two one-sided exact rank tests: the groups are equivalent when both "the shift is at or beyond the
 upper margin" and "... the lower margin" are rejected. That is the same as an exact interval of
-level 1 - 2 alpha that lies inside the margin. An undetected difference is no equivalence.
+level 1 - 2 alpha that lies inside the margin. Not to have
+detected a difference shows no equivalence.
 """
 
 from __future__ import annotations
@@ -14,17 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from dlbench.statistics.effects import comparable_scale
-from dlbench.statistics.intervals import Floats, Interval
+from dlbench.statistics.intervals import Floats
 from dlbench.statistics.measurements import TIME, Kind
-from dlbench.statistics.rank_tests import (
-    rank_sum,
-    rank_sum_interval,
-    signed_rank,
-    signed_rank_interval,
-)
+from dlbench.statistics.rank_tests import rank_sum, signed_rank
 from dlbench.statistics.ranks import differences
-from dlbench.statistics.sample_size import least_p, least_p_unpaired
-from dlbench.statistics.words import number, percent, together
+from dlbench.statistics.words import number
 
 
 @dataclass(frozen=True)
@@ -33,30 +28,7 @@ class Equivalence:
     """A factor above 1 for ratios, a difference above 0 otherwise."""
     p: float
     """The greater of the two one-sided p-values."""
-    least: float
-    """The least p that so many runs can reach."""
-    interval: Interval | None
-    alpha: float
     ratio: bool
-
-    @property
-    def possible(self) -> bool:
-        return self.least <= self.alpha
-
-    @property
-    def shown(self) -> bool:
-        return self.p <= self.alpha
-
-    @property
-    def sentence(self) -> str:
-        within = within_margin(self.margin, self.ratio)
-        if not self.possible or self.interval is None:
-            return f"Equivalence {within} cannot be shown with so few runs."
-        low, _, high = together(self.interval.low, self.interval.low, self.interval.high)
-        said = f"the {percent(self.interval.level)} interval is {low} to {high}"
-        if self.shown:
-            return f"Equivalent {within}: {said}."
-        return f"Equivalence {within} is not shown: {said}."
 
 
 def within_margin(margin: float, ratio: bool) -> str:
@@ -70,7 +42,6 @@ def equivalence(
     kind: Kind = TIME,
     *,
     paired: bool = False,
-    alpha: float = 0.05,
 ) -> Equivalence:
     """Finite values; positive ones where a ratio is asked for; in the same order where paired."""
     ratio = kind.scale == "ratio"
@@ -83,13 +54,6 @@ def equivalence(
     if paired:
         d = differences(x, y)
         p = max(signed_rank(d + room, "greater").p, signed_rank(d - room, "less").p)
-        around = signed_rank_interval(d, 1 - 2 * alpha)
-        least = least_p(len(a)) / 2
     else:
         p = max(rank_sum(x + room, y, "greater").p, rank_sum(x - room, y, "less").p)
-        around = rank_sum_interval(x, y, 1 - 2 * alpha)
-        least = least_p_unpaired(len(a), len(b)) / 2
-    if around and ratio:
-        low, high = math.exp(around.low), math.exp(around.high)
-        around = Interval(low, high, around.level, around.runs, around.method)
-    return Equivalence(margin, p, least, around, alpha, ratio)
+    return Equivalence(margin, p, ratio)

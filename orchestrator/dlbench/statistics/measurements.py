@@ -26,18 +26,27 @@ class Kind:
     """Times and sizes are compared by their ratio, accuracies by their difference."""
     less_is_better: bool
     better: str
+    """`A is faster than B`: what follows the verb."""
     worse: str
     best: str
+    verb: str = "is"
+    infinitive: str = "be"
 
 
 TIME = Kind("time", "ratio", True, "faster", "slower", "fastest")
 THROUGHPUT = Kind("throughput", "ratio", False, "faster", "slower", "fastest")
 MEMORY = Kind("memory", "ratio", True, "lighter", "heavier", "lightest")
-ENERGY = Kind("energy", "ratio", True, "thriftier", "hungrier", "thriftiest")
+ENERGY = Kind(
+    "energy", "ratio", True, "less energy", "more energy", "the least energy", "uses", "use"
+)
+CPU_TIME = Kind(
+    "cpu-time", "ratio", True, "less CPU time", "more CPU time", "the least CPU time", "uses", "use"
+)
+USE = Kind("use", "ratio", True, "less", "more", "the least", "uses", "use")
+"""Shares of a device that are in use, power and the like."""
 SCORE = Kind("score", "difference", False, "better", "worse", "best")
 """Accuracies and the like: the greater the better."""
 LOSS = Kind("loss", "difference", True, "better", "worse", "best")
-KINDS = {kind.name: kind for kind in (TIME, THROUGHPUT, MEMORY, ENERGY, SCORE, LOSS)}
 
 
 @dataclass(frozen=True)
@@ -79,18 +88,18 @@ class Reason(Enum):
 
 def reasons_alone(group: Measurements, kind: Kind) -> tuple[Reason, ...]:
     """What keeps a group from being compared with any other."""
-    found = []
+    reasons = []
     if not group.certified:
-        found.append(Reason.UNCERTIFIED)
+        reasons.append(Reason.UNCERTIFIED)
     if not group.complete:
-        found.append(Reason.TRUNCATED)
+        reasons.append(Reason.TRUNCATED)
     values = np.asarray(group.values, dtype=np.float64)
     values = values[np.isfinite(values)]
     if not len(values):
-        found.append(Reason.EMPTY)
+        reasons.append(Reason.EMPTY)
     elif kind.scale == "ratio" and values.min() <= 0:
-        found.append(Reason.NOT_POSITIVE)
-    return tuple(found)
+        reasons.append(Reason.NOT_POSITIVE)
+    return tuple(reasons)
 
 
 def reasons_between(a: Measurements, b: Measurements) -> tuple[Reason, ...]:
@@ -104,7 +113,7 @@ def reasons_between(a: Measurements, b: Measurements) -> tuple[Reason, ...]:
 
 
 @dataclass(frozen=True)
-class Runs:
+class KeyedValues:
     """A group's finite values in the order of their keys, ready to be paired."""
 
     values: Floats
@@ -116,12 +125,12 @@ class Runs:
         return kept
 
 
-def runs_of(group: Measurements) -> Runs:
-    """Values that are no numbers are left out. A key that comes again is told apart by its turn."""
+def keyed_values(group: Measurements) -> KeyedValues:
+    """Without values that are not finite. A key that comes again is paired by its turn."""
     values = np.asarray(group.values, dtype=np.float64)
     finite = np.isfinite(values)
     if group.keys is None:
-        return Runs(values[finite], None)
+        return KeyedValues(values[finite], None)
     seen: Counter[Hashable] = Counter()
     keys: list[tuple[Hashable, int]] = []
     for key in group.keys:
@@ -130,21 +139,16 @@ def runs_of(group: Measurements) -> Runs:
     kept = [i for i in range(len(keys)) if finite[i]]
     # Any order will do that is the same in both groups.
     kept.sort(key=lambda i: (str(keys[i][0]), keys[i][1]))
-    return Runs(values[kept], tuple(keys[i] for i in kept))
+    return KeyedValues(values[kept], tuple(keys[i] for i in kept))
 
 
-Pairing = Literal["auto", "paired", "unpaired"]
-
-
-def partners(a: Runs, b: Runs, pairing: Pairing = "auto") -> frozenset[Hashable] | None:
+def partners(a: KeyedValues, b: KeyedValues) -> frozenset[Hashable] | None:
     """The keys to pair by; None: not paired.
 
-    "auto" pairs where at least half of either group has a partner: decided from the keys alone,
+    Groups are paired where at least half of either has a partner: decided from the keys alone,
     never from the values, so that it cannot favour a result.
     """
-    if pairing == "unpaired" or a.keys is None or b.keys is None:
+    if a.keys is None or b.keys is None:
         return None
     common = frozenset(a.keys) & frozenset(b.keys)
-    if pairing == "paired":
-        return common or None
     return common if common and 2 * len(common) >= max(len(a.keys), len(b.keys)) else None

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dlbench.statistics.intervals import SEED, Floats
+from dlbench.statistics.bootstrap import SEED
+from dlbench.statistics.intervals import Floats
 from dlbench.statistics.measurements import TIME, Kind
 from dlbench.statistics.ranks import median
 from dlbench.statistics.sample_size import holm
@@ -41,7 +42,7 @@ class OrderEffect:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        found = []
+        findings = []
         within, across = holm([self.within_p, self.across_p])
         for p, size, where in (
             (within, self.within, "from the first to the last place in a round"),
@@ -51,13 +52,13 @@ class OrderEffect:
                 shown = percent(abs(size)) if self.ratio else number(abs(size))
                 way = "rise" if size > 0 else "fall"
                 said = f"Values {way} by {shown} {where} ({p_value(p)})."
-                found.append(Finding(Concern.ORDER, said, size, p))
-        return tuple(found)
+                findings.append(Finding(Concern.ORDER, said, size, p))
+        return tuple(findings)
 
     @property
     def sentence(self) -> str:
-        if found := self.findings:
-            return " ".join(finding.sentence for finding in found)
+        if findings := self.findings:
+            return " ".join(finding.sentence for finding in findings)
         least = min(holm([self.within_p, self.across_p]))
         return f"No order effect is shown in {self.trials} trials ({p_value(least)})."
 
@@ -66,25 +67,25 @@ def order_effect(
     values: Sequence[float] | Floats,
     groups: Sequence[Hashable],
     rounds: Sequence[int],
-    places: Sequence[int],
+    positions: Sequence[int],
     kind: Kind = TIME,
     *,
     alpha: float = 0.01,
     seed: int = SEED,
 ) -> OrderEffect:
-    """One entry a trial in each argument: its value, group, round and place in the round."""
+    """One entry a trial in each argument: its value, group, round and position in the round."""
     every = np.asarray(values, dtype=np.float64)
     ratio = kind.scale == "ratio"
     kept = np.isfinite(every) & ((every > 0) | (not ratio))
     every = np.log(every[kept]) if ratio else every[kept]
     labels = [group for group, keep in zip(groups, kept, strict=True) if keep]
     turn = np.asarray(rounds, dtype=np.int64)[kept]
-    place = np.asarray(places, dtype=np.float64)[kept]
+    position = np.asarray(positions, dtype=np.float64)[kept]
     rest = _residuals(every, labels)
     rng = np.random.default_rng(seed)
-    slope, within_p = _within(rest, turn, place, rng)
+    slope, within_p = _within(rest, turn, position, rng)
     drift, across_p = _across(rest, turn, rng)
-    width = float(np.ptp(place)) if len(place) else 0.0
+    width = float(np.ptp(position)) if len(position) else 0.0
     length = float(np.ptp(turn)) if len(turn) else 0.0
     changes = [slope * width, drift * length]
     if ratio:
@@ -106,23 +107,23 @@ def _residuals(values: Floats, groups: Sequence[Hashable]) -> Floats:
 
 
 def _within(
-    rest: Floats, turn: np.ndarray[tuple[int, ...], np.dtype[np.int64]], place: Floats,
+    rest: Floats, turn: np.ndarray[tuple[int, ...], np.dtype[np.int64]], position: Floats,
     rng: np.random.Generator,
 ) -> tuple[float, float]:  # fmt: skip
-    """The slope along a round, and its p from shuffling the places within each round."""
+    """The slope along a round, and its p from shuffling the positions within each round."""
     order = turn.argsort(kind="stable")
-    turn, place, rest = turn[order], place[order], rest[order]
+    turn, position, rest = turn[order], position[order], rest[order]
     _, starts, counts = np.unique(turn, return_index=True, return_counts=True)
     if not len(starts):
         return 0.0, 1.0
     # Both centred within the round.
     owner = np.repeat(np.arange(len(starts)), counts)
-    place = place - (np.add.reduceat(place, starts) / counts)[owner]
+    position = position - (np.add.reduceat(position, starts) / counts)[owner]
     rest = rest - (np.add.reduceat(rest, starts) / counts)[owner]
-    squares = float(place @ place)
-    seen = float(place @ rest)
+    squares = float(position @ position)
+    seen = float(position @ rest)
     several = counts > 1
-    spread = np.add.reduceat(place**2, starts) * np.add.reduceat(rest**2, starts)
+    spread = np.add.reduceat(position**2, starts) * np.add.reduceat(rest**2, starts)
     variance = float((spread[several] / (counts[several] - 1)).sum())
     if variance <= 1e-24 or squares == 0:
         return 0.0, 1.0
@@ -130,7 +131,7 @@ def _within(
         return seen / squares, math.erfc(abs(seen) / math.sqrt(2 * variance))
     # Sorting by round and a random number shuffles each round by itself.
     keys = owner + rng.random((_SHUFFLES, len(rest)))
-    drawn = place[keys.argsort(axis=1)] @ rest
+    drawn = position[keys.argsort(axis=1)] @ rest
     return seen / squares, _share_beyond(drawn, seen)
 
 

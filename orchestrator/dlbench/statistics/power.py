@@ -14,7 +14,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from dlbench.statistics.intervals import SEED, Floats
+from dlbench.statistics.bootstrap import SEED
+from dlbench.statistics.intervals import Floats
 from dlbench.statistics.measurements import TIME, Kind
 from dlbench.statistics.rank_tests import rank_sum_critical, signed_rank_critical
 from dlbench.statistics.sample_size import pairs_needed, runs_needed
@@ -47,7 +48,7 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class Plan:
+class RepeatPlan:
     """How many repeats a group needs."""
 
     wanted: float
@@ -112,12 +113,12 @@ def repeats_needed(
     power: float = 0.8,
     paired: bool = True,
     seed: int = SEED,
-) -> Plan:
+) -> RepeatPlan:
     """`wanted`: a ratio other than 1, or a difference other than 0, by the metric's kind."""
     ratio = kind.scale == "ratio"
     shift = abs(math.log(wanted)) if ratio and wanted > 0 else abs(wanted)
     if shift == 0 or (ratio and wanted <= 0):
-        raise ValueError(f"{wanted} is no difference to look for")
+        raise ValueError(f"{wanted} is not a difference to look for")
     # Holm's first step is the strictest.
     each = alpha / comparisons
     least = (pairs_needed if paired else runs_needed)(alpha, comparisons)
@@ -125,9 +126,11 @@ def repeats_needed(
     def repeats(sd: float) -> int:
         return _repeats(shift / sd, each, power, paired, least, seed) if sd else least
 
-    found = repeats(spread.sd)
-    cautious = max(found, repeats(spread.cautious))
-    return Plan(wanted, found, cautious, least, alpha, power, comparisons, spread, paired, ratio)
+    usual = repeats(spread.sd)
+    cautious = max(usual, repeats(spread.cautious))
+    return RepeatPlan(
+        wanted, usual, cautious, least, alpha, power, comparisons, spread, paired, ratio
+    )
 
 
 def _repeats(effect: float, alpha: float, power: float, paired: bool, least: int, seed: int) -> int:

@@ -1,5 +1,7 @@
 """The exact rank tests: Wilcoxon's signed ranks for pairs, Mann–Whitney where there are none.
 
+SciPy's are exact only without ties and zeros, and `scipy.stats` takes a second to import.
+
 Both are permutation tests of ranks: their distribution is counted by dynamic programming from the
 ranks at hand, so ties and zeros cost no exactness. Zeros are ranked and then left out (Pratt).
 Only where counting would take long (hundreds of pairs; many tied, unpaired values) does a normal
@@ -18,7 +20,6 @@ import numpy as np
 
 from dlbench.statistics.intervals import Floats, Interval
 from dlbench.statistics.ranks import difference_order, midranks, ties, walsh_order
-from dlbench.statistics.words import p_value
 
 Side = Literal["two-sided", "greater", "less"]
 
@@ -33,32 +34,19 @@ _EDGE = 1e-9
 class RankTest:
     """A test's outcome, before any correction for how many were made."""
 
-    name: str
     statistic: float
     p: float
-    runs: tuple[int, ...]
     exact: bool
-
-    @property
-    def sentence(self) -> str:
-        size = (
-            f"{self.runs[0]} pairs"
-            if len(self.runs) == 1
-            else " and ".join(map(str, self.runs)) + " runs"
-        )
-        how = "exact" if self.exact else "normal approximation"
-        return f"{self.name} ({how}, {size}): {p_value(self.p)}."
 
 
 def signed_rank(d: Floats, side: Side = "two-sided") -> RankTest:
     """Wilcoxon's signed-rank test that differences scatter evenly about zero."""
-    n = len(d)
     ranks = midranks(np.abs(d))
     moving = d != 0
     statistic = float(ranks[d > 0].sum())
     ranks = ranks[moving]
     if not len(ranks):
-        return RankTest("Wilcoxon signed-rank test", 0.0, 1.0, (n,), True)
+        return RankTest(0.0, 1.0, True)
     weights, unit = _whole(ranks)
     tied = unit == 2 or len(set(weights)) < len(weights)
     exact = len(ranks) <= (_MOST_TIED_PAIRS if tied else _MOST_PAIRS)
@@ -67,7 +55,7 @@ def signed_rank(d: Floats, side: Side = "two-sided") -> RankTest:
     else:
         spread = math.sqrt(float((ranks**2).sum()) / 4)
         p = _normal(statistic - float(ranks.sum()) / 2, spread, side)
-    return RankTest("Wilcoxon signed-rank test", statistic, p, (n,), exact)
+    return RankTest(statistic, p, exact)
 
 
 def rank_sum(a: Floats, b: Floats, side: Side = "two-sided") -> RankTest:
@@ -76,7 +64,6 @@ def rank_sum(a: Floats, b: Floats, side: Side = "two-sided") -> RankTest:
     ranks = midranks(np.concatenate([a, b]))
     own = float(ranks[:n].sum())
     u = own - n * (n + 1) / 2
-    name = "Mann–Whitney test"
     weights, unit = _whole(np.sort(ranks))
     tied = unit == 2 or len(set(weights)) < len(weights)
     least = min(n, m)
@@ -89,12 +76,12 @@ def rank_sum(a: Floats, b: Floats, side: Side = "two-sided") -> RankTest:
         turned: dict[Side, Side] = {"greater": "less", "less": "greater", "two-sided": "two-sided"}
         centre = least * total / (n + m)
         p = _tail_of(chances, at, centre, side if n <= m else turned[side])
-        return RankTest(name, u, p, (n, m), True)
+        return RankTest(u, p, True)
     shared = ties(ranks)
     total_n = n + m
     correction = float((shared**3 - shared).sum()) / (total_n * (total_n - 1))
     spread = math.sqrt(max(0.0, n * m / 12 * (total_n + 1 - correction)))
-    return RankTest(name, u, _normal(u - n * m / 2, spread, side), (n, m), False)
+    return RankTest(u, _normal(u - n * m / 2, spread, side), False)
 
 
 def signed_rank_critical(n: int, tail: float) -> int:
@@ -116,29 +103,9 @@ def rank_sum_critical(n: int, m: int, tail: float) -> int:
     return math.floor(n * m / 2 - 0.5 + NormalDist().inv_cdf(tail) * spread)
 
 
-def signed_rank_interval(d: Floats, level: float) -> Interval | None:
-    """All shifts that the two-sided signed-rank test does not reject; None where n is too small."""
-    n = len(d)
-    pairs = n * (n + 1) // 2
-    below = signed_rank_critical(n, (1 - level) / 2)
-    if below < 0:
-        return None
-    low, high = walsh_order(d, (below, pairs - 1 - below))
-    return Interval(low, high, level, n, "exact")
-
-
-def rank_sum_interval(a: Floats, b: Floats, level: float) -> Interval | None:
-    """All shifts of `a` against `b` that the two-sided Mann–Whitney test does not reject."""
-    n, m = len(a), len(b)
-    below = rank_sum_critical(n, m, (1 - level) / 2)
-    if below < 0:
-        return None
-    low, high = difference_order(a, b, (below, n * m - 1 - below))
-    return Interval(low, high, level, min(n, m), "exact")
-
-
 def shift_of_pairs(d: Floats, level: float) -> tuple[float, Interval | None]:
-    """Hodges–Lehmann, the median of the means of two differences, with `signed_rank_interval`."""
+    """Hodges–Lehmann, the median of the means of two differences, with its exact interval:
+    all shifts that the two-sided signed-rank test does not reject; None where n is too small."""
     n = len(d)
     count = n * (n + 1) // 2
     below = signed_rank_critical(n, (1 - level) / 2)
@@ -150,7 +117,8 @@ def shift_of_pairs(d: Floats, level: float) -> tuple[float, Interval | None]:
 
 
 def shift_of_groups(a: Floats, b: Floats, level: float) -> tuple[float, Interval | None]:
-    """Hodges–Lehmann, the median of all differences a_i - b_j, with `rank_sum_interval`."""
+    """Hodges–Lehmann, the median of all differences a_i - b_j, with its exact interval:
+    all shifts that the two-sided Mann–Whitney test does not reject."""
     count = len(a) * len(b)
     below = rank_sum_critical(len(a), len(b), (1 - level) / 2)
     middle = ((count - 1) // 2, count // 2)

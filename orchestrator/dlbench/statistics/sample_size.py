@@ -44,8 +44,8 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     order = sorted(range(len(p_values)), key=lambda i: p_values[i])
     adjusted = [1.0] * len(p_values)
     worst = 0.0
-    for place, i in enumerate(order):
-        worst = max(worst, min(1.0, (len(p_values) - place) * p_values[i]))
+    for rank, i in enumerate(order):
+        worst = max(worst, min(1.0, (len(p_values) - rank) * p_values[i]))
         adjusted[i] = worst
     return tuple(adjusted)
 

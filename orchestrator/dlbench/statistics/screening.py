@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dlbench.statistics.intervals import Floats
-from dlbench.statistics.stability import _BLOCKS, _NORMAL_MAD, _best_split
+from dlbench.statistics.ranks import row_medians
+from dlbench.statistics.stability import BLOCKS, NORMAL_MAD, best_split
 
 _SLACK = 0.999
 """Sums in another order differ in their last digits; nothing may slip through for that."""
@@ -33,19 +34,19 @@ def worth_a_look(rows: Floats, *, least: float = 0.03) -> npt.NDArray[np.bool_]:
 
 def _drifts(rows: Floats, least: float) -> npt.NDArray[np.bool_]:
     n = rows.shape[1]
-    blocks = min(_BLOCKS, n // 5)
+    blocks = min(BLOCKS, n // 5)
     if blocks < 8:
         return np.zeros(len(rows), dtype=bool)
     each = n // blocks
     parts = np.sort(rows[:, : each * blocks].reshape(len(rows), blocks, each), axis=2)
-    logs = np.log((parts[:, :, (each - 1) // 2] + parts[:, :, each // 2]) / 2)
-    _, split = _best_split(logs)
+    logs = np.log(row_medians(parts))
+    _, split = best_split(logs)
     first = np.arange(blocks)[None, :] < split[:, None]
     before = (logs * first).sum(axis=1) / split
     after = (logs * ~first).sum(axis=1) / (blocks - split)
     wide = logs.max(axis=1) - logs.min(axis=1) >= math.log1p(least) * _SLACK
-    found: npt.NDArray[np.bool_] = wide & (np.abs(np.expm1(after - before)) >= least * _SLACK)
-    return found
+    flags: npt.NDArray[np.bool_] = wide & (np.abs(np.expm1(after - before)) >= least * _SLACK)
+    return flags
 
 
 def _two_levels(logs: Floats, least: float = 0.05, apart: float = 4.5) -> npt.NDArray[np.bool_]:
@@ -67,23 +68,21 @@ def _two_levels(logs: Floats, least: float = 0.05, apart: float = 4.5) -> npt.ND
     at = (np.arange(count), best)
     gap = (right - left)[at]
     width = np.sqrt(np.maximum(0.0, (variance_left + variance_right)[at]) / 2)
-    found: npt.NDArray[np.bool_] = (np.expm1(gap) >= least * _SLACK) & (
+    flags: npt.NDArray[np.bool_] = (np.expm1(gap) >= least * _SLACK) & (
         gap >= apart * width * _SLACK
     )
-    return found
+    return flags
 
 
 def _sticks(logs: Floats, cutoff: float = 5.0, least: float = 0.02) -> npt.NDArray[np.bool_]:
     """As `stability.step_outliers`, on sorted logarithms."""
-    n = logs.shape[1]
-    middle = (logs[:, (n - 1) // 2] + logs[:, n // 2])[:, None] / 2
+    middle = row_medians(logs)[:, None]
     away = np.abs(logs - middle)
-    ordered = np.sort(away, axis=1)
-    mad = (ordered[:, (n - 1) // 2] + ordered[:, n // 2]) / 2
-    spread = np.where(mad > 0, _NORMAL_MAD * mad, 1.2533 * away.mean(axis=1))[:, None]
+    mad = row_medians(np.sort(away, axis=1))
+    spread = np.where(mad > 0, NORMAL_MAD * mad, 1.2533 * away.mean(axis=1))[:, None]
     steps = np.exp(logs)
     typical = np.exp(middle)
     out = (away > cutoff * spread * _SLACK) & (logs > middle)
     extra = np.where(out, steps - typical, 0.0).sum(axis=1) / steps.sum(axis=1)
-    found: npt.NDArray[np.bool_] = extra >= least * _SLACK
-    return found
+    flags: npt.NDArray[np.bool_] = extra >= least * _SLACK
+    return flags

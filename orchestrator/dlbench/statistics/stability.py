@@ -15,13 +15,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from dlbench.statistics.intervals import SEED, Floats
+from dlbench.statistics.bootstrap import SEED
+from dlbench.statistics.intervals import Floats
 from dlbench.statistics.ranks import median
 from dlbench.statistics.words import count, listing, number, percent
 
-_BLOCKS = 24
+BLOCKS = 24
 _SHUFFLES = 999
-_NORMAL_MAD = 1.4826
+NORMAL_MAD = 1.4826
 """What makes a normal sample's MAD its standard deviation."""
 
 
@@ -46,8 +47,6 @@ class Finding:
     size: float
     """How large: a share, 0.12 for 12 %."""
     p: float | None = None
-    places: tuple[int, ...] = ()
-    """Which values (from 0) it concerns, or where it begins."""
 
 
 def steps_of_trial(
@@ -57,10 +56,10 @@ def steps_of_trial(
     steps = np.asarray(steps_ms, dtype=np.float64)
     steps = steps[np.isfinite(steps) & (steps > 0)]
     # A change of level also looks like two modes, and a second mode like many outliers.
-    found = drift(steps, least=least, alpha=alpha) or modes(steps)
-    if found and found.concern is Concern.MODES:
-        return (found,)
-    return tuple(finding for finding in (found, step_outliers(steps)) if finding)
+    first = drift(steps, least=least, alpha=alpha) or modes(steps)
+    if first and first.concern is Concern.MODES:
+        return (first,)
+    return tuple(finding for finding in (first, step_outliers(steps)) if finding)
 
 
 def drift(steps: Floats, *, least: float = 0.03, alpha: float = 0.01) -> Finding | None:
@@ -70,7 +69,7 @@ def drift(steps: Floats, *, least: float = 0.03, alpha: float = 0.01) -> Finding
     best splits of the same medians in random order.
     """
     n = len(steps)
-    blocks = min(_BLOCKS, n // 5)
+    blocks = min(BLOCKS, n // 5)
     if blocks < 8:
         return None
     each = n // blocks
@@ -78,12 +77,12 @@ def drift(steps: Floats, *, least: float = 0.03, alpha: float = 0.01) -> Finding
     if levels.max() / levels.min() - 1 < least:
         return None
     logs = np.log(levels)
-    score, split = _best_split(logs[None, :])
+    score, split = best_split(logs[None, :])
     at = int(split[0])
     change = math.exp(logs[at:].mean() - logs[:at].mean()) - 1
     if abs(change) < least:
         return None
-    shuffled, _ = _best_split(logs[_orders(blocks)])
+    shuffled, _ = best_split(logs[_orders(blocks)])
     p = (1 + int(np.count_nonzero(shuffled >= score[0] * (1 - 1e-9)))) / (1 + _SHUFFLES)
     if p > alpha:
         return None
@@ -95,17 +94,17 @@ def drift(steps: Floats, *, least: float = 0.03, alpha: float = 0.01) -> Finding
     if change < 0 and at <= blocks / 3:
         slower = 1 / (1 + change) - 1
         said = f"The first {step} of {n} steady steps are {percent(slower)} slower than the rest"
-        return Finding(Concern.WARM_UP, f"{said}: the warm-up had not ended.", slower, p, (0,))
+        return Finding(Concern.WARM_UP, f"{said}: the warm-up had not ended.", slower, p)
     if sudden and change > 0:
         said = f"From about step {step} of {n} on, steps take {percent(change)} longer"
         why = "throttling, or another load on the machine"
-        return Finding(Concern.THROTTLING, f"{said}: {why}.", change, p, (step,))
+        return Finding(Concern.THROTTLING, f"{said}: {why}.", change, p)
     if sudden:
         said = f"From about step {step} of {n} on, steps are {percent(-change)} shorter."
-        return Finding(Concern.DRIFT, said, change, p, (step,))
+        return Finding(Concern.DRIFT, said, change, p)
     way = "longer" if whole > 0 else "shorter"
     said = f"Steps become {percent(abs(whole))} {way} from the trial's beginning to its end."
-    return Finding(Concern.DRIFT, said, whole, p, (0,))
+    return Finding(Concern.DRIFT, said, whole, p)
 
 
 def theil_sen(levels: Floats) -> float:
@@ -123,7 +122,7 @@ def _orders(n: int) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
     return np.random.default_rng([SEED, n]).random((_SHUFFLES, n)).argsort(axis=1)
 
 
-def _best_split(rows: Floats) -> tuple[Floats, Floats]:
+def best_split(rows: Floats) -> tuple[Floats, Floats]:
     """For each row: how far apart its best two parts lie, and where the second begins."""
     n = rows.shape[1]
     sizes = np.arange(1, n)
@@ -140,7 +139,7 @@ def outlying(values: Floats, cutoff: float = 5.0) -> tuple[int, ...]:
         return ()
     away = np.abs(values - median(values))
     # Where most values are the same the MAD is zero; the mean distance still tells.
-    spread = _NORMAL_MAD * median(away) or 1.2533 * float(away.mean())
+    spread = NORMAL_MAD * median(away) or 1.2533 * float(away.mean())
     return tuple(np.flatnonzero(away > cutoff * spread).tolist()) if spread else ()
 
 
@@ -149,34 +148,34 @@ def step_outliers(steps: Floats, *, cutoff: float = 5.0, least: float = 0.02) ->
     if len(steps) < 5 or steps.min() <= 0:
         return None
     middle = median(steps)
-    found = [i for i in outlying(np.log(steps), cutoff) if steps[i] > middle]
-    extra = float((steps[found] - middle).sum() / steps.sum()) if found else 0.0
+    slow = [i for i in outlying(np.log(steps), cutoff) if steps[i] > middle]
+    extra = float((steps[slow] - middle).sum() / steps.sum()) if slow else 0.0
     if extra < least:
         return None
     most = number(float(steps.max()) / middle, 3)
     said = (
-        f"{count(len(found), 'step')} of {len(steps)} stick out, up to {most} times the median; "
+        f"{count(len(slow), 'step')} of {len(steps)} stick out, up to {most} times the median; "
         f"they cost {percent(extra)} of the time."
     )
-    return Finding(Concern.OUTLIERS, said, extra, None, tuple(found))
+    return Finding(Concern.OUTLIERS, said, extra)
 
 
 def trial_outliers(
     values: Sequence[float] | Floats, names: Sequence[str], *, cutoff: float = 5.0
 ) -> Finding | None:
-    """Trials of one group that stick out. They are named and kept: leaving out is no remedy."""
+    """Trials of one group that stick out. They are named and never left out."""
     every = np.asarray(values, dtype=np.float64)
     scaled = np.log(every) if len(every) and every.min() > 0 else every
-    found = outlying(scaled, cutoff)
-    if not found:
+    odd = outlying(scaled, cutoff)
+    if not odd:
         return None
     middle = median(every)
-    seen = [f"{names[i]} ({number(float(every[i]))})" for i in found[:5]]
-    more = [f"{len(found) - 5} more"] if len(found) > 5 else []
-    verb = "sticks" if len(found) == 1 else "stick"
+    seen = [f"{names[i]} ({number(float(every[i]))})" for i in odd[:5]]
+    more = [f"{len(odd) - 5} more"] if len(odd) > 5 else []
+    verb = "sticks" if len(odd) == 1 else "stick"
     said = f"{listing(seen + more)} {verb} out from the median of {number(middle)}."
-    away = float(np.abs(every[list(found)] - middle).max())
-    return Finding(Concern.OUTLIERS, said, away / abs(middle) if middle else away, None, found)
+    away = float(np.abs(every[list(odd)] - middle).max())
+    return Finding(Concern.OUTLIERS, said, away / abs(middle) if middle else away)
 
 
 def modes(values: Floats, *, least: float = 0.05, apart: float = 4.5) -> Finding | None:
@@ -208,7 +207,7 @@ def modes(values: Floats, *, least: float = 0.05, apart: float = 4.5) -> Finding
 
 
 @dataclass(frozen=True)
-class Steps:
+class StepSummary:
     """The steady steps of one trial in three numbers, so that many trials fit in memory."""
 
     median: float
@@ -217,13 +216,13 @@ class Steps:
 
 
 def noisy_machine(
-    trials: Sequence[Steps], *, between: float = 0.05, within: float = 0.15
+    trials: Sequence[StepSummary], *, between: float = 0.05, within: float = 0.15
 ) -> tuple[Finding, ...]:
     """Whether trials of one group differ by more than their own steps explain."""
     usable = [t for t in trials if t.n and t.median > 0]
     if len(usable) < 3:
         return ()
-    own = [_NORMAL_MAD * t.mad / t.median for t in usable]
+    own = [NORMAL_MAD * t.mad / t.median for t in usable]
     inside = float(np.median(own))
     # The standard error of a median of n steps.
     expected = float(
@@ -231,43 +230,33 @@ def noisy_machine(
     )
     logs = np.log([t.median for t in usable])
     outside = float(logs.std(ddof=1))
-    found = []
+    findings = []
     if outside > between and outside > 3 * expected:
         said = (
             f"Trials scatter by {percent(outside)}, their steps explain {percent(expected)}: "
             "something other than the workload changed between trials."
         )
-        found.append(Finding(Concern.NOISY_MACHINE, said, outside))
+        findings.append(Finding(Concern.NOISY_MACHINE, said, outside))
     if inside > within:
         said = f"Within a trial, steps scatter by {percent(inside)} about their median."
-        found.append(Finding(Concern.NOISY_STEPS, said, inside))
-    return tuple(found)
+        findings.append(Finding(Concern.NOISY_STEPS, said, inside))
+    return tuple(findings)
 
 
 def unequal(
-    condition: str, values: Mapping[str, Sequence[float | str]], *, tolerance: float = 0.1
+    condition: str, values: Mapping[str, Sequence[float]], *, tolerance: float = 0.1
 ) -> Finding | None:
     """Whether groups ran under unlike conditions: threads, clock speed, load, temperature.
 
-    Numbers may differ by `tolerance` of the largest; words may not differ at all.
+    The medians may differ by `tolerance` of the largest.
     """
-    present = {group: list(seen) for group, seen in values.items() if len(seen)}
-    numeric = all(isinstance(v, int | float) for seen in present.values() for v in seen)
-    if len(present) < 2:
+    middles = {group: float(np.median(seen)) for group, seen in values.items() if len(seen)}
+    if len(middles) < 2:
         return None
-    if numeric:
-        middles = {g: float(np.median(np.array(seen, dtype=float))) for g, seen in present.items()}
-        low, high = min(middles, key=middles.__getitem__), max(middles, key=middles.__getitem__)
-        gap = middles[high] - middles[low]
-        largest = max(abs(m) for m in middles.values())
-        if gap <= tolerance * largest:
-            return None
-        said = f"{number(middles[low])} for {low}, {number(middles[high])} for {high}"
-        size = gap / largest
-    else:
-        words = {g: listing(sorted({str(v) for v in seen})) for g, seen in present.items()}
-        if len(set(words.values())) == 1:
-            return None
-        said = ", ".join(f"{word} for {group}" for group, word in words.items())
-        size = 1.0
-    return Finding(Concern.UNEQUAL, f"Unequal conditions: {condition} is {said}.", size)
+    low, high = min(middles, key=middles.__getitem__), max(middles, key=middles.__getitem__)
+    largest = max(abs(middle) for middle in middles.values())
+    gap = middles[high] - middles[low]
+    if gap <= tolerance * largest:
+        return None
+    said = f"{number(middles[low])} for {low}, {number(middles[high])} for {high}"
+    return Finding(Concern.UNEQUAL, f"Unequal conditions: {condition} is {said}.", gap / largest)

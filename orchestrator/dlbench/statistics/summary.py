@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from dlbench.statistics.intervals import (
-    DRAWS,
-    SEED,
-    Floats,
-    Interval,
-    Resamples,
-    interval,
-    resample,
-)
+from dlbench.statistics.bootstrap import Resamples, bootstrap_interval
+from dlbench.statistics.intervals import Floats, Interval
+from dlbench.statistics.measurements import Kind
+from dlbench.statistics.ranks import median, quantile
 from dlbench.statistics.words import count, number, percent
 
 
@@ -34,13 +28,20 @@ class Summary:
     median_interval: Interval | None
     mean_interval: Interval | None
     not_numbers: int = 0
-    """Values left out because they were no finite numbers."""
+    """How many values were left out because they are not finite numbers."""
+
+    def middle(self, kind: Kind) -> tuple[float, Interval | None]:
+        """What represents the values, with its interval: the median, or the mean where differences
+        are compared."""
+        if kind.scale == "ratio":
+            return self.median, self.median_interval
+        return self.mean, self.mean_interval
 
     @property
     def sentence(self) -> str:
         apart = ""
         if self.not_numbers:
-            apart = f" ({count(self.not_numbers, 'value')} left out for being no number)"
+            apart = f" ({count(self.not_numbers, 'value')} left out: not a number)"
         if not self.n:
             return f"No values{apart}."
         said = f"Median {number(self.median)} of {count(self.n, 'run')}{apart}"
@@ -55,52 +56,30 @@ class Summary:
         return f"{said}."
 
 
-def describe(
-    values: Sequence[float] | Floats,
-    level: float = 0.95,
-    seed: int = SEED,
-    draws: int = DRAWS,
-) -> Summary:
-    every = np.asarray(values, dtype=np.float64)
-    finite = every[np.isfinite(every)]
-    return summarise(finite, resample(finite, seed, draws), level, len(every) - len(finite))
-
-
 def summarise(
     values: Floats, drawn: Resamples | None, level: float, not_numbers: int = 0
 ) -> Summary:
-    """As `describe`, of finite values that have been resampled already."""
+    """Of finite values; `drawn` is what resampling them gave."""
     n = len(values)
     if not n:
         nan = float("nan")
         return Summary(0, nan, nan, None, nan, nan, nan, nan, None, None, not_numbers)
     ordered = np.sort(values)
-    first, middle, third = _quartiles(ordered)
-    same = ordered[0] == ordered[-1]
+    low, first, middle, third, high = (
+        quantile(ordered, share) for share in (0, 0.25, 0.5, 0.75, 1)
+    )
+    same = low == high
     sd = None if n < 2 else 0.0 if same else float(values.std(ddof=1))
     return Summary(
         n=n,
         median=middle,
         mean=middle if same else float(values.mean()),
         sd=sd,
-        mad=_quartiles(np.sort(np.abs(ordered - middle)))[1],
+        mad=median(np.abs(values - middle)),
         iqr=third - first,
-        low=float(ordered[0]),
-        high=float(ordered[-1]),
-        median_interval=interval(drawn.medians, n, level) if drawn else None,
-        mean_interval=interval(drawn.means, n, level) if drawn else None,
+        low=low,
+        high=high,
+        median_interval=bootstrap_interval(drawn.medians, n, level) if drawn else None,
+        mean_interval=bootstrap_interval(drawn.means, n, level) if drawn else None,
         not_numbers=not_numbers,
     )
-
-
-def _quartiles(ordered: Floats) -> tuple[float, float, float]:
-    """Of sorted values, interpolated as numpy.quantile does, but in no time."""
-    last = len(ordered) - 1
-    found = []
-    for share in (0.25, 0.5, 0.75):
-        at = share * last
-        below = int(at)
-        low = float(ordered[below])
-        part = at - below
-        found.append(low + part * (float(ordered[below + 1]) - low) if part else low)
-    return found[0], found[1], found[2]

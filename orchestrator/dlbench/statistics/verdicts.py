@@ -16,7 +16,14 @@ from dlbench.statistics.margins import Equivalence, within_margin
 from dlbench.statistics.measurements import Kind, Reason
 from dlbench.statistics.rank_tests import RankTest
 from dlbench.statistics.sample_size import SampleSize
-from dlbench.statistics.words import count, listing, number, p_value
+from dlbench.statistics.words import (
+    TOO_FEW_RUNS,
+    TOO_FEW_TO_TELL,
+    count,
+    listing,
+    number,
+    p_value,
+)
 
 
 class Decision(Enum):
@@ -24,7 +31,7 @@ class Decision(Enum):
     WORSE = "worse"
     EQUIVALENT = "equivalent"
     NOT_SHOWN = "not shown to differ"
-    TOO_FEW = "too few runs"
+    TOO_FEW = TOO_FEW_RUNS
     NOT_COMPARABLE = "not comparable"
 
 
@@ -52,6 +59,15 @@ class Verdict:
     def different(self) -> bool:
         return self.decision in (Decision.BETTER, Decision.WORSE)
 
+    def other(self, name: str) -> str:
+        """The group that the group of this name is compared with."""
+        return self.second if self.first == name else self.first
+
+    def won_by(self, name: str) -> bool:
+        """Whether the group of this name is shown to be the better one."""
+        wanted = Decision.BETTER if self.first == name else Decision.WORSE
+        return self.decision is wanted
+
     @property
     def sentence(self) -> str:
         tail = ""
@@ -69,19 +85,19 @@ class Verdict:
         seen = observed(effect, self.first, self.second)
         if self.different:
             word = self.kind.better if self.decision is Decision.BETTER else self.kind.worse
-            said = f"{self.first} is {word} than {self.second} by {by_how_much(effect)}"
+            said = f"{self.first} {self.kind.verb} {word} than {self.second}"
             around = effect.interval
             unsure = ""
             if around and around.holds(effect.neutral):
                 # The ranks differ beyond doubt, the size may still be small.
                 unsure = ", though the interval includes no difference"
-            return f"{said} ({p_value(adjusted)}{unsure})"
+            return f"{said} by {by_how_much(effect)} ({p_value(adjusted)}{unsure})"
         if self.decision is Decision.TOO_FEW:
             have = " and ".join(str(n) for n in size.runs)
             unit = "pairs" if effect.paired else "runs"
             each = "" if effect.paired else " on either side"
             return (
-                f"There are too few runs to tell {pair} apart: {have} {unit}, "
+                f"There are {TOO_FEW_TO_TELL} {pair} apart: {have} {unit}, "
                 f"{size.needed}{each} are needed; so far {seen}"
             )
         if self.decision is Decision.EQUIVALENT:

@@ -1,9 +1,13 @@
-"""How numbers are worded: one place, so that every sentence of a report rounds in the same way."""
+"""How numbers and the lack of them are worded, so that every sentence says it in the same way."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+
+TOO_FEW_RUNS = "too few runs"
+TOO_FEW_TO_TELL = f"{TOO_FEW_RUNS} to tell"
+"""Never to be mixed up with "not shown to differ"."""
 
 
 def number(x: float, digits: int = 4) -> str:

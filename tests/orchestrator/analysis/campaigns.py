@@ -104,3 +104,7 @@ def _events(cell: Cell) -> list[Event]:
 def around(middle: float, count: int = 10) -> list[float]:
     """Values near a middle, no two alike, the same for everyone: pairs differ by the middles."""
     return [middle * (1 + 0.002 * ((7 * i) % count - count / 2)) for i in range(count)]
+
+
+TWO = [Cell("a@1", around(1.0), steps_ms=[5.0, 6.0]), Cell("b@1", around(1.5))]
+"""Two contenders of which the first is faster, with ten runs each."""

@@ -126,7 +126,7 @@ def test_accuracy_is_compared_by_difference_and_memory_by_ratio(tmp_path: Path) 
     assert row["estimate"] == pytest.approx(0.1, abs=1e-3)
     assert "a@1 is better than b@1 by 0.0999 [" in row["sentence"]
     assert results.compare("memory").metric.column == "peak_memory_bytes"
-    with pytest.raises(UserError, match="is no metric"):
+    with pytest.raises(UserError, match="describes a trial"):
         results.compare("seed")
     with pytest.raises(UserError, match="Did you mean 'accuracy'"):
         results.compare("acuracy")
@@ -275,7 +275,7 @@ def test_show_ranks_what_compare_ranks(tmp_path: Path, command: Command) -> None
     rows = [line.split() for line in shown.splitlines() if line[1:].startswith("@1 ")]
     assert [row[0] for row in rows] == ["a@1", "b@1", "c@1", "d@1", "a@1", "b@1"]
     assert "ok, not checked" in " ".join(rows[2]) and "ok, NOT certified" in " ".join(rows[3])
-    assert "digits-cnn: gpu" in shown
+    assert "digits-cnn (gpu)" in shown
 
 
 def test_what_a_terminal_would_obey_is_not_printed(tmp_path: Path, command: Command) -> None:
@@ -290,7 +290,7 @@ def test_what_a_terminal_would_obey_is_not_printed(tmp_path: Path, command: Comm
     ("options", "problem"),
     [
         (["--margin", "nan"], "A margin of nan is not possible."),
-        (["--plan-power", "inf"], "inf is no difference to look for."),
+        (["--plan-power", "inf"], "inf is not a difference to look for."),
         (["--metric", "qqqq"], "There is no metric 'qqqq'."),
         (["--alpha", "2"], "An alpha of 2 is not possible."),
     ],

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 from dlbench import report
+from dlbench.analysis.metrics import TRAINING
 from dlbench.campaigns.folder import Campaign
 from dlbench.cli import main
 from dlbench.errors import UserError
 from dlbench.report.answer import answer
 from dlbench.report.matrix import matrices
-from dlbench.report.metrics import TRAINING
 from dlbench.report.records import failures
 from dlbench.report.tables import Table, inert
 from dlbench.sharing.archive import write_archive
 from dlbench.sharing.merge import merge
-from tests.orchestrator.report.attack import HOSTILE
+from tests.orchestrator.report.attack import HOSTILE, SHOWN
 
 
 @pytest.fixture(scope="session")
@@ -46,24 +46,26 @@ def test_an_uncertified_contender_is_shown_apart_and_never_ranked(
     assert refused, "the generator makes one"
     times = next(m for m in matrices(material) if m.title == TRAINING.title)
     for group in refused:
-        row = next(row for row in times.rows if row.contender == group.contender)
-        cell = row.cells[times.columns.index(group.place)]
+        row = next(row for row in times.rows if row.contender == group.name)
+        cell = row.cells[times.columns.index(group.case)]
         assert cell.main == "not certified" and cell.shade is None
         assert material.against_best(group, TRAINING) is None
 
 
-def test_each_place_has_one_best_and_the_others_are_multiples_of_it(
+def test_each_case_has_one_best_and_the_others_are_multiples_of_it(
     material: report.Material,
 ) -> None:
     times = next(m for m in matrices(material) if m.title == TRAINING.title)
-    for column, place in enumerate(times.columns):
+    for column, case in enumerate(times.columns):
         cells = {row.contender: row.cells[column] for row in times.rows}
         best = [name for name, cell in cells.items() if cell.under == "best"]
         assert len(best) == 1
         medians = {
-            group.contender: shown.middle
-            for group in material.at(place)
-            if (shown := material.shown(group, TRAINING)) is not None and group.certified
+            group.name: time.middle
+            for group in material.groups
+            if group.case == case
+            and (time := material.estimate(group, TRAINING)) is not None
+            and group.certified
         }
         assert min(medians, key=lambda name: medians[name]) == best[0]
         for name, cell in cells.items():
@@ -76,13 +78,13 @@ def test_a_failed_trial_is_told_with_reason_log_and_the_command_that_repeats_it(
     hostile: Path,
 ) -> None:
     material = report.load(hostile)
-    failed = [result for result in material.results if not result.complete]
+    failed = [row for group in material.groups for row in group.rows if row["outcome"] != "ok"]
     assert len(failed) >= 6
     told, more = failures(material)
     assert sum(failure.count for failure in told) == len(failed) and not more
     for failure in told:
-        assert failure.reason == HOSTILE and "onerror" in "".join(failure.log)
-        trial = next(trial for trial in material.plan if trial.id == failure.trial)
+        assert failure.reason == SHOWN and "onerror" in "".join(failure.log)
+        trial = material.planned[failure.trial].trial
         words = shlex.split(failure.command)
         assert words[words.index("--framework") + 1] == f"{trial.release}:{trial.variant}"
         assert words[words.index("--seed") + 1] == str(trial.seed)
@@ -108,7 +110,7 @@ def test_numbers_that_are_none_become_null() -> None:
     table = Table({"x": [1.0, float("nan"), float("inf"), None], "y": ["a", None, "a", "b"]})
     assert table.packed() == {
         "x": [1, None, None, None],
-        "y": {"words": ["a", "b"], "places": [0, None, 0, 1]},
+        "y": {"words": ["a", "b"], "rows": [0, None, 0, 1]},
     }
 
 
@@ -174,10 +176,10 @@ def test_every_machine_of_a_merged_archive_is_described_and_kept_apart(
     assert "--suite other" in text
     assert "The machines" in report.html(material)
     assert len({group.conditions.machine for group in material.groups}) == 2
-    for place in material.places:
-        compared = material.comparison(place, TRAINING)
+    for case in material.cases:
+        compared = material.comparison(case.label, TRAINING)
         assert compared is not None
-        machines = {group.contender: group.conditions.machine for group in material.at(place)}
+        machines = {group.name: group.conditions.machine for group in case.groups}
         assert all(machines[v.first] == machines[v.second] for v in compared.tested)
 
 

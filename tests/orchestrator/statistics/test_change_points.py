@@ -1,33 +1,27 @@
-"""Change points along releases, and conditions that fail a build."""
+"""Change points along releases."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from dlbench.errors import UserError
-from dlbench.statistics.change_points import Point, changepoints
-from dlbench.statistics.measurements import LOSS, SCORE, TIME, Measurements
-from dlbench.statistics.thresholds import (
-    Threshold,
-    ThresholdCheck,
-    ThresholdOutcome,
-    check_conditions,
-    parse_condition,
-)
+from dlbench.statistics.change_points import HistoryPoint, change_points
+from dlbench.statistics.measurements import SCORE
 
 
-def points(levels: list[float], seed: int, runs: int = 5, spread: float = 0.02) -> list[Point]:
+def points(
+    levels: list[float], seed: int, runs: int = 5, spread: float = 0.02
+) -> list[HistoryPoint]:
     rng = np.random.default_rng(seed)
     return [
-        Point(f"1.{i}", tuple((level * np.exp(rng.normal(0, spread, size=runs))).tolist()))
+        HistoryPoint(f"1.{i}", tuple((level * np.exp(rng.normal(0, spread, size=runs))).tolist()))
         for i, level in enumerate(levels)
     ]
 
 
 def test_changes_are_found_and_named() -> None:
-    first, second = changepoints(points([10, 10, 10, 12, 12, 12, 12, 9, 9], 1))
-    assert (first.name, first.place, first.before, first.until) == ("1.3", 3, ("1.0", "1.2"), "1.6")
+    first, second = change_points(points([10, 10, 10, 12, 12, 12, 12, 9, 9], 1))
+    assert (first.name, first.before, first.until) == ("1.3", ("1.0", "1.2"), "1.6")
     assert first.effect.estimate == pytest.approx(1.2, rel=0.03)
     assert not first.better and second.better
     assert first.sentence.startswith("Since 1.3 it is slower than 1.0 to 1.2 by a factor of 1.")
@@ -37,23 +31,17 @@ def test_changes_are_found_and_named() -> None:
 
 def test_a_single_wild_run_is_no_change() -> None:
     history = points([10] * 8, 2)
-    wild = Point("1.4", (*history[4].values[:-1], 100.0))
-    assert changepoints([*history[:4], wild, *history[5:]]) == ()
-
-
-def test_small_changes_can_be_left_out() -> None:
-    history = points([10] * 5 + [10.3] * 5, 3, spread=0.002)
-    assert len(changepoints(history)) == 1
-    assert changepoints(history, least=1.05) == ()
+    wild = HistoryPoint("1.4", (*history[4].values[:-1], 100.0))
+    assert change_points([*history[:4], wild, *history[5:]]) == ()
 
 
 def test_short_histories_and_equal_values(recwarn: pytest.WarningsRecorder) -> None:
-    assert changepoints([]) == ()
-    assert changepoints(points([10], 4)) == ()
-    same = [Point(str(i), (0.9,) * 5) for i in range(6)]
-    assert changepoints(same, SCORE) == ()
-    empty = [*points([10, 10, 10, 12, 12, 12], 5), Point("none", (float("nan"),))]
-    assert [c.name for c in changepoints(empty)] == ["1.3"]
+    assert change_points([]) == ()
+    assert change_points(points([10], 4)) == ()
+    same = [HistoryPoint(str(i), (0.9,) * 5) for i in range(6)]
+    assert change_points(same, SCORE) == ()
+    empty = [*points([10, 10, 10, 12, 12, 12], 5), HistoryPoint("none", (float("nan"),))]
+    assert [c.name for c in change_points(empty)] == ["1.3"]
     assert not recwarn.list
 
 
@@ -63,8 +51,10 @@ def test_no_change_is_rarely_taken_for_one(runs: int) -> None:
     rounds = 200
     wrong = 0
     for _ in range(rounds):
-        history = [Point(str(i), tuple(rng.exponential(size=runs).tolist())) for i in range(10)]
-        wrong += bool(changepoints(history))
+        history = [
+            HistoryPoint(str(i), tuple(rng.exponential(size=runs).tolist())) for i in range(10)
+        ]
+        wrong += bool(change_points(history))
     assert wrong / rounds <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / rounds)
 
 
@@ -74,8 +64,8 @@ def test_several_histories_share_one_alpha() -> None:
     wrong = 0
     for _ in range(rounds):
         wrong += any(
-            changepoints(
-                [Point(str(i), tuple(rng.exponential(size=5).tolist())) for i in range(6)],
+            change_points(
+                [HistoryPoint(str(i), tuple(rng.exponential(size=5).tolist())) for i in range(6)],
                 together=frameworks,
             )
             for _ in range(frameworks)
@@ -89,10 +79,10 @@ def test_a_real_change_brings_no_false_ones() -> None:
     for _ in range(rounds):
         levels = [1.0] * 4 + [3.0] * 4 + [9.0] * 4
         history = [
-            Point(str(i), tuple((level * np.exp(rng.normal(0, 0.2, size=5))).tolist()))
+            HistoryPoint(str(i), tuple((level * np.exp(rng.normal(0, 0.2, size=5))).tolist()))
             for i, level in enumerate(levels)
         ]
-        named = {change.name for change in changepoints(history)}
+        named = {change.name for change in change_points(history)}
         found += named >= {"4", "8"}
         wrong += bool(named - {"4", "8"})
     assert found == rounds
@@ -104,115 +94,11 @@ def test_the_limit_for_many_runs_agrees_with_shuffling() -> None:
     rounds = 100
     wrong = 0
     for _ in range(rounds):
-        history = [Point(str(i), tuple((1 + rng.random(210)).tolist())) for i in range(10)]
-        wrong += bool(changepoints(history))
+        history = [HistoryPoint(str(i), tuple((1 + rng.random(210)).tolist())) for i in range(10)]
+        wrong += bool(change_points(history))
     assert 0 < wrong / rounds <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / rounds)
 
 
-@pytest.mark.parametrize(
-    ("text", "condition"),
-    [
-        ("step_ms > 1.05", Threshold("step_ms", ">", 1.05)),
-        ("step_ms>+5%", Threshold("step_ms", ">", 1.05)),
-        ("accuracy < -0.01", Threshold("accuracy", "<", -0.01)),
-        (" peak.memory >= 2 ", Threshold("peak.memory", ">=", 2.0)),
-        ("x <= 1e-3", Threshold("x", "<=", 0.001)),
-    ],
-)
-def test_conditions_are_read(text: str, condition: Threshold) -> None:
-    assert parse_condition(text) == condition
-
-
-@pytest.mark.parametrize("text", ["", "step_ms", "step_ms = 1", "> 1.05", "step_ms > fast"])
-def test_what_is_no_condition_is_said(text: str) -> None:
-    with pytest.raises(UserError, match="is no condition") as caught:
-        parse_condition(text)
-    assert "step_ms > 1.05" in caught.value.remedy
-
-
-def test_percents_are_what_the_metric_makes_of_them() -> None:
-    assert parse_condition("step_ms > 5%").on(TIME).bound == 1.05
-    assert parse_condition("accuracy < -5%").on(SCORE).bound == -0.05
-    for text, kind in (("accuracy < 0.99", SCORE), ("step_ms > -0.05", TIME)):
-        with pytest.raises(UserError, match="means nothing"):
-            parse_condition(text).on(kind)
-
-
-def runs(level: float, seed: int, n: int = 8, spread: float = 0.01) -> Measurements:
-    noise = np.random.default_rng(seed).normal(0, spread, size=n)
-    return Measurements(tuple((level * np.exp(noise)).tolist()), tuple(range(n)))
-
-
-SLOWER = parse_condition("step_ms > 1.05")
-
-
-def test_a_regression_fails_with_a_reason() -> None:
-    (found,) = check_conditions(
-        [ThresholdCheck(SLOWER, runs(10, 1), runs(12, 2), name="mxnet@1.3.0")]
-    )
-    assert found.failed and found.certain
-    assert found.sentence.startswith("mxnet@1.3.0: step_ms > 1.05 is met: the ratio to")
-    assert "the whole interval lies beyond (p = 0.0078)" in found.sentence
-
-
-def test_what_is_within_the_bound_passes() -> None:
-    (found,) = check_conditions([ThresholdCheck(SLOWER, runs(10, 1), runs(10.2, 2))])
-    assert found.result is ThresholdOutcome.NOT_MET and not found.failed
-    assert found.sentence.startswith("step_ms > 1.05 is not met: the ratio")
-    (faster,) = check_conditions([ThresholdCheck(SLOWER, runs(10, 1), runs(5, 2))])
-    assert faster.result is ThresholdOutcome.NOT_MET
-
-
-def test_noise_beyond_the_bound_is_no_failure() -> None:
-    rng = np.random.default_rng(0)
-    met = 0
-    beyond = 0
-    for seed in rng.integers(1_000_000, size=150).tolist():
-        noisy = runs(10, seed, spread=0.2), runs(10, seed + 1, spread=0.2)
-        (found,) = check_conditions([ThresholdCheck(SLOWER, *noisy)])
-        beyond += found.result is not ThresholdOutcome.NOT_MET
-        met += found.failed
-        if found.result is ThresholdOutcome.NOT_SHOWN:
-            assert "which may be chance" in found.sentence
-    assert beyond / 150 > 0.2, "the estimate alone would have cried wolf"
-    assert met / 150 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 150)
-
-
-def test_too_few_runs_cannot_decide() -> None:
-    (found,) = check_conditions([ThresholdCheck(SLOWER, runs(10, 1, 3), runs(20, 2, 3))])
-    assert found.result is ThresholdOutcome.TOO_FEW and not found.failed
-    assert "cannot be decided" in found.sentence and "6 pairs are needed" in found.sentence
-
-
-def test_many_conditions_share_alpha() -> None:
-    one = ThresholdCheck(SLOWER, runs(10, 1, 7), runs(12, 2, 7))
-    assert check_conditions([one])[0].failed
-    calm = [ThresholdCheck(SLOWER, runs(10, 3, 7), runs(10, 4, 7))] * 9
-    assert check_conditions([one, *calm])[0].result is ThresholdOutcome.TOO_FEW
-
-
-def test_an_improvement_can_be_asked_for() -> None:
-    asked = parse_condition("step_ms > 0.9")
-    (same,) = check_conditions([ThresholdCheck(asked, runs(10, 1), runs(10, 2))])
-    assert same.failed, "the same speed is shown to be slower than 0.9 of it"
-    (better,) = check_conditions([ThresholdCheck(asked, runs(10, 1), runs(8, 2))])
-    assert better.result is ThresholdOutcome.NOT_MET
-
-
-def test_accuracy_by_difference() -> None:
-    base = Measurements((0.90, 0.91, 0.92, 0.90, 0.91, 0.92), tuple(range(6)))
-    lost = Measurements((0.87, 0.88, 0.90, 0.86, 0.88, 0.89), tuple(range(6)))
-    (found,) = check_conditions(
-        [ThresholdCheck(parse_condition("accuracy < -0.01"), base, lost, SCORE)]
-    )
-    assert found.failed and "the difference to the baseline is -0.03" in found.sentence
-    (loss,) = check_conditions([ThresholdCheck(parse_condition("loss > 0.01"), base, base, LOSS)])
-    assert loss.result is ThresholdOutcome.NOT_MET
-
-
-def test_what_is_not_comparable_is_not_checked() -> None:
-    other = Measurements(runs(12, 2).values, runs(12, 2).keys, machine="another")
-    (found,) = check_conditions([ThresholdCheck(SLOWER, runs(10, 1), other)])
-    assert found.result is ThresholdOutcome.NOT_COMPARABLE and not found.failed
-    said = "step_ms > 1.05 cannot be checked against the baseline: different machine."
-    assert found.sentence == said
+def test_a_small_change_is_found_where_runs_scatter_less() -> None:
+    history = points([10] * 5 + [10.3] * 5, 3, spread=0.002)
+    assert len(change_points(history)) == 1

@@ -10,11 +10,9 @@ from scipy import stats
 
 from dlbench.statistics.rank_tests import (
     rank_sum,
-    rank_sum_interval,
     shift_of_groups,
     shift_of_pairs,
     signed_rank,
-    signed_rank_interval,
 )
 from dlbench.statistics.ranks import (
     cliffs_delta,
@@ -142,7 +140,7 @@ def test_scipy_agrees_where_both_approximate() -> None:
     d = np.round(rng.normal(0.05, size=500), 1)
     theirs = stats.wilcoxon(d, zero_method="pratt", correction=True, method="asymptotic")
     ours = signed_rank(d)
-    assert not ours.exact and "normal approximation" in ours.sentence
+    assert not ours.exact
     assert ours.p == pytest.approx(theirs.pvalue, rel=0.02)
     a, b = np.round(rng.normal(size=400), 1), np.round(rng.normal(0.1, size=300), 1)
     theirs = stats.mannwhitneyu(a, b, method="asymptotic", use_continuity=True)
@@ -165,22 +163,20 @@ def test_nothing_but_zeros_shows_nothing() -> None:
 def test_interval_holds_exactly_the_shifts_that_are_not_rejected() -> None:
     rng = np.random.default_rng(3)
     d, b = rng.normal(size=11), rng.normal(size=9)
-    around = signed_rank_interval(d, 0.95)
+    _, around = shift_of_pairs(d, 0.95)
     assert around is not None
-    assert shift_of_pairs(d, 0.95)[1] == around
     inside, outside = 1e-9, -1e-9
     assert signed_rank(d - around.low - inside).p > 0.05 >= signed_rank(d - around.low - outside).p
-    two = rank_sum_interval(d, b, 0.95)
+    _, two = shift_of_groups(d, b, 0.95)
     assert two is not None
-    assert shift_of_groups(d, b, 0.95)[1] == two
     assert rank_sum(d - two.high + inside, b).p > 0.05 >= rank_sum(d - two.high - inside, b).p
 
 
 def test_too_few_values_have_no_exact_interval() -> None:
-    assert signed_rank_interval(np.arange(5.0), 0.95) is None
-    assert signed_rank_interval(np.arange(6.0), 0.95) is not None
-    assert rank_sum_interval(np.arange(3.0), np.arange(3.0), 0.95) is None
-    assert rank_sum_interval(np.arange(4.0), np.arange(4.0), 0.95) is not None
+    assert shift_of_pairs(np.arange(5.0), 0.95)[1] is None
+    assert shift_of_pairs(np.arange(6.0), 0.95)[1] is not None
+    assert shift_of_groups(np.arange(3.0), np.arange(3.0), 0.95)[1] is None
+    assert shift_of_groups(np.arange(4.0), np.arange(4.0), 0.95)[1] is not None
 
 
 def test_order_statistics_of_many_pairs_equal_those_written_down() -> None:

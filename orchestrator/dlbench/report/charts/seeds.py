@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dlbench.campaigns.trial_result import TrialResult
-from dlbench.report.groups import Group
+from dlbench.analysis.groups import Group
+from dlbench.analysis.metrics import QUALITY, Metric
 from dlbench.report.material import Material
-from dlbench.report.metrics import QUALITY, Metric, written
+from dlbench.report.numbers import written
 from dlbench.report.tables import Cell, Chart, Table
 from dlbench.statistics.words import count, listing
 
@@ -21,23 +21,24 @@ def seeds(material: Material) -> tuple[Chart | None, list[str]]:
         return None, []
     rows: list[Sequence[Cell]] = []
     for group in material.groups:
-        wanted = sorted({result.seed for result in group.complete})[:_MOST_SEEDS]
-        for result in group.complete:
-            value = metric.of(result)
-            if value is not None and result.seed in wanted:
-                rows.append((group.place, group.contender, group.framework, result.seed, value,
-                             result.metrics.get("loss")))  # fmt: skip
+        seeded = [row for row in group.complete if row["seed"] is not None]
+        wanted = sorted({row["seed"] for row in seeded})[:_MOST_SEEDS]
+        for row in seeded:
+            value = row[metric.column]
+            if value is not None and row["seed"] in wanted:
+                rows.append((group.case, group.name, group.framework, row["seed"],
+                             value * metric.factor, row["loss"]))  # fmt: skip
     if not rows:
         return None, []
-    said = [*_repeated(material, metric), *_starts(material)]
-    columns = ("workload", "contender", "framework", "seed", "value", "loss")
+    sentences = [*_repeated(material, metric), *_initial_weights(material)]
+    columns = ("case", "contender", "framework", "seed", "value", "loss")
     note = (
         f"Final {metric.title.lower()} of every trial; hover to see the same seed elsewhere."
         " In the matched setting a seed means the same initial weights and batch order everywhere."
     )
     title = f"{metric.title} at a fixed seed"
     return Chart("seeds", "dots", title, Table.of_rows(columns, rows), note,
-                 {"unit": metric.unit, "title": metric.title}), said  # fmt: skip
+                 {"unit": metric.unit}), sentences  # fmt: skip
 
 
 def _repeated(material: Material, metric: Metric) -> list[str]:
@@ -47,46 +48,43 @@ def _repeated(material: Material, metric: Metric) -> list[str]:
         spread = _spread(group, metric)
         if spread is None:
             continue
-        where = f"{group.contender} on {group.place}"
+        where = f"{group.name} on {group.case}"
         if spread == 0:
             alike.append(where)
         else:
             apart.append(f"{where} by up to {written(spread)}{metric.unit and ' ' + metric.unit}")
-    said = []
+    sentences = []
     if alike:
-        said.append(f"The same seed gave the same loss and quality again: {listing(alike)}.")
+        sentences.append(f"The same seed gave the same loss and quality again: {listing(alike)}.")
     if apart:
-        said.append(f"The same seed gave different results: {listing(apart)}.")
+        sentences.append(f"The same seed gave different results: {listing(apart)}.")
     if not alike and not apart:
-        said.append(
+        sentences.append(
             "No contender ran the same seed twice, so bit-for-bit repeatability was not tested."
         )
-    return said
+    return sentences
 
 
 def _spread(group: Group, metric: Metric) -> float | None:
     """How far trials of one seed differ in quality; None: no seed came twice."""
-    by_seed: dict[int, list[TrialResult]] = {}
-    for result in group.complete:
-        by_seed.setdefault(result.seed, []).append(result)
-    spreads = []
-    for same in by_seed.values():
-        values = [value for result in same if (value := metric.of(result)) is not None]
-        if len(values) > 1:
-            spreads.append(max(values) - min(values))
-    return max(spreads) if spreads else None
+    by_seed: dict[int, list[float]] = {}
+    for row in group.complete:
+        if row[metric.column] is not None:
+            by_seed.setdefault(row["seed"], []).append(row[metric.column] * metric.factor)
+    spreads = [max(values) - min(values) for values in by_seed.values() if len(values) > 1]
+    return max(spreads, default=None)
 
 
-def _starts(material: Material) -> list[str]:
+def _initial_weights(material: Material) -> list[str]:
     """Whether equal seeds really began with equal weights."""
     digests: dict[tuple[str, int], set[str]] = {}
     names: dict[tuple[str, int], set[str]] = {}
     for group in material.groups:
-        for result in group.results:
-            digest = result.model.get("weights_sha256")
-            if digest and result.setting == "matched":
-                digests.setdefault((group.workload, result.seed), set()).add(str(digest))
-                names.setdefault((group.workload, result.seed), set()).add(group.contender)
+        for row in group.rows:
+            if row["weights_sha256"] and row["setting"] == "matched":
+                key = (row["workload"], row["seed"])
+                digests.setdefault(key, set()).add(row["weights_sha256"])
+                names.setdefault(key, set()).add(group.name)
     shared = [key for key in digests if len(names[key]) > 1]
     if not shared:
         return []

@@ -1,0 +1,72 @@
+/* Dots and whiskers: each contender as a multiple of the best. */
+import { colour, ink } from "../colours.js";
+import { visible } from "../data.js";
+import { base, between, line, names, tip, valueAxis, words } from "../drawing.js";
+import { brief, number, page } from "../page.js";
+
+export function ratios(view) {
+  const rows = visible(view.data, true);
+  const several = page.cases.length > 1;
+  const grouped = Map.groupBy
+    ? Map.groupBy(rows, (row) => row.contender)
+    : rows.reduce((m, row) => m.set(row.contender, [...(m.get(row.contender) || []), row]), new Map());
+  const mean = (list) => Math.exp(list.reduce((sum, row) => sum + Math.log(row.ratio), 0) / list.length);
+  const order = [...grouped.keys()].sort((a, b) => mean(grouped.get(a)) - mean(grouped.get(b)));
+  const { room, axis } = names(order, view.width);
+  const most = Math.max(...rows.map((row) => Math.max(row.ratio, row.high ?? 0)), 1.2);
+  const least = Math.min(...rows.map((row) => row.low ?? row.ratio), 1);
+  const log = most > 6;
+  const points = rows.map((row) => ({ value: [row.ratio, order.indexOf(row.contender)], row }));
+  const marks = order.map((name, i) => ({ value: [mean(grouped.get(name)), i], name }));
+  return {
+    height: order.length * (several ? 30 : 40) + 56,
+    option: {
+      ...base(),
+      grid: { left: room, right: several ? 70 : 60, top: 8, bottom: 40 },
+      yAxis: axis,
+      xAxis: valueAxis({
+        type: log ? "log" : "value", logBase: 2,
+        min: Math.min(several ? 1 : least, 1 - 0.03 * (most - 1), log ? 0.92 : 1), max: log ? most * 1.15 : several ? undefined : most,
+        name: "times the best", nameLocation: "middle", nameGap: 26,
+        axisLabel: { color: ink.soft, fontSize: 12, showMinLabel: false, showMaxLabel: several && !log, hideOverlap: true, formatter: (v) => "×" + brief(v) },
+      }),
+      series: [
+        {
+          type: "custom", data: points, z: 3,
+          renderItem: (params, api) => {
+            const { row } = points[params.dataIndex];
+            const [x, y] = api.coord([row.ratio, api.value(1)]);
+            const fill = colour(row.framework);
+            const parts = [];
+            if (row.low !== null && !several) {
+              const [x1] = api.coord([row.low, 0]);
+              const [x2] = api.coord([row.high, 0]);
+              parts.push(line(x1, y, x2, y, fill, 2.5), line(x1, y - 6, x1, y + 6, fill, 2), line(x2, y - 6, x2, y + 6, fill, 2));
+            }
+            parts.push({ type: "circle", shape: { cx: x, cy: y, r: several ? 4.5 : 7 },
+              style: { fill, opacity: several ? 0.55 : 1, stroke: ink.back, lineWidth: several ? 0.5 : 2 } });
+            if (!several) {
+              const right = row.high === null ? x : Math.max(x, api.coord([row.high, 0])[0]);
+              parts.push(words(right + 11, y, row.ratio === 1 ? number(row.train_s) + " s" : "×" + number(row.ratio), ink.ink, { fontWeight: 600 }));
+            }
+            return { type: "group", children: parts };
+          },
+          tooltip: { formatter: ({ dataIndex }) => {
+            const { row } = points[dataIndex];
+            return tip(row.contender, [["workload", row.case], ["times the best", "×" + number(row.ratio)],
+              ...between(row, "low", "high"), ["median", number(row.train_s) + " s"], ["trials", row.n]]);
+          } },
+        },
+        ...(several ? [{
+          type: "custom", data: marks, z: 4, silent: true,
+          renderItem: (params, api) => {
+            const [x, y] = api.coord([api.value(0), api.value(1)]);
+            const right = view.width - 62;
+            return { type: "group", children: [line(x, y - 10, x, y + 10, ink.ink, 2.5),
+              words(right, y, "×" + number(api.value(0)), ink.ink, { fontWeight: 600 })] };
+          },
+        }] : []),
+      ],
+    },
+  };
+}

@@ -1,0 +1,47 @@
+"""Training time over the releases of each framework, and where its level changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dlbench.analysis.groups import Group
+from dlbench.analysis.metrics import TRAINING
+from dlbench.report.material import Material
+from dlbench.report.tables import Cell, Chart, Table
+
+_COLUMNS = (
+    "case", "line", "framework", "release", "median", "low", "high", "n",
+)  # fmt: skip
+
+
+def history(material: Material) -> tuple[Chart | None, list[str]]:
+    lines: dict[tuple[str, ...], list[Group]] = {}
+    for group in material.groups:
+        if group.certified and group.values(TRAINING):
+            line = group.name.replace(group.release, group.framework)
+            key = (group.case, group.framework, line, group.conditions.machine)
+            lines.setdefault(key, []).append(group)
+    rows: list[Sequence[Cell]] = []
+    for (case, framework, line, _), groups in lines.items():
+        for group in groups if len(groups) > 1 else ():
+            time = material.estimate(group, TRAINING)
+            if time is not None:
+                rows.append((case, line, framework, group.release.partition("@")[2],
+                             time.middle, time.low, time.high, time.n))  # fmt: skip
+    if not rows:
+        return None, []
+    note = "Median training time of each release, oldest first, with its 95 % interval."
+    chart = Chart("history", "history", "Over the releases", Table.of_rows(_COLUMNS, rows), note,
+                  {"unit": "s"})  # fmt: skip
+    return chart, _changes(material)
+
+
+def _changes(material: Material) -> list[str]:
+    """Where the level of a framework's training time changed along its releases."""
+    sentences = []
+    for case in material.cases:
+        compared = material.compared(case.label, TRAINING)
+        for line in compared.history if compared else ():
+            start = f"{case.label}: {line.framework}."
+            sentences += [f"{start} {change.sentence}" for change in line.changes]
+    return sentences

@@ -1,0 +1,125 @@
+"""Conditions that fail a build."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dlbench.errors import UserError
+from dlbench.statistics.measurements import LOSS, SCORE, TIME, Measurements
+from dlbench.statistics.thresholds import (
+    Threshold,
+    ThresholdCheck,
+    ThresholdOutcome,
+    check_thresholds,
+    parse_threshold,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "condition"),
+    [
+        ("step_ms > 1.05", Threshold("step_ms", ">", 1.05)),
+        ("step_ms>+5%", Threshold("step_ms", ">", 1.05)),
+        ("accuracy < -0.01", Threshold("accuracy", "<", -0.01)),
+        (" peak.memory >= 2 ", Threshold("peak.memory", ">=", 2.0)),
+        ("x <= 1e-3", Threshold("x", "<=", 0.001)),
+    ],
+)
+def test_conditions_are_read(text: str, condition: Threshold) -> None:
+    assert parse_threshold(text) == condition
+
+
+@pytest.mark.parametrize("text", ["", "step_ms", "step_ms = 1", "> 1.05", "step_ms > fast"])
+def test_what_is_no_condition_is_said(text: str) -> None:
+    with pytest.raises(UserError, match="is not a condition") as caught:
+        parse_threshold(text)
+    assert "step_ms > 1.05" in caught.value.remedy
+
+
+def test_percents_are_what_the_metric_makes_of_them() -> None:
+    assert parse_threshold("step_ms > 5%").on(TIME).bound == 1.05
+    assert parse_threshold("accuracy < -5%").on(SCORE).bound == -0.05
+    for text, kind in (("accuracy < 0.99", SCORE), ("step_ms > -0.05", TIME)):
+        with pytest.raises(UserError, match="means nothing"):
+            parse_threshold(text).on(kind)
+
+
+def runs(level: float, seed: int, n: int = 8, spread: float = 0.01) -> Measurements:
+    noise = np.random.default_rng(seed).normal(0, spread, size=n)
+    return Measurements(tuple((level * np.exp(noise)).tolist()), tuple(range(n)))
+
+
+SLOWER = parse_threshold("step_ms > 1.05")
+
+
+def test_a_regression_fails_with_a_reason() -> None:
+    (found,) = check_thresholds(
+        [ThresholdCheck(SLOWER, runs(10, 1), runs(12, 2), name="mxnet@1.3.0")]
+    )
+    assert found.failed and found.certain
+    assert found.sentence.startswith("mxnet@1.3.0: step_ms > 1.05 is met: the ratio to")
+    assert "the whole interval lies beyond (p = 0.0078)" in found.sentence
+
+
+def test_what_is_within_the_bound_passes() -> None:
+    (found,) = check_thresholds([ThresholdCheck(SLOWER, runs(10, 1), runs(10.2, 2))])
+    assert found.outcome is ThresholdOutcome.NOT_MET and not found.failed
+    assert found.sentence.startswith("step_ms > 1.05 is not met: the ratio")
+    (faster,) = check_thresholds([ThresholdCheck(SLOWER, runs(10, 1), runs(5, 2))])
+    assert faster.outcome is ThresholdOutcome.NOT_MET
+
+
+def test_noise_beyond_the_bound_is_no_failure() -> None:
+    rng = np.random.default_rng(0)
+    met = 0
+    beyond = 0
+    for seed in rng.integers(1_000_000, size=150).tolist():
+        noisy = runs(10, seed, spread=0.2), runs(10, seed + 1, spread=0.2)
+        (found,) = check_thresholds([ThresholdCheck(SLOWER, *noisy)])
+        beyond += found.outcome is not ThresholdOutcome.NOT_MET
+        met += found.failed
+        if found.outcome is ThresholdOutcome.NOT_SHOWN:
+            assert "which may be chance" in found.sentence
+    assert beyond / 150 > 0.2, "the estimate alone would have cried wolf"
+    assert met / 150 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 150)
+
+
+def test_too_few_runs_cannot_decide() -> None:
+    (found,) = check_thresholds([ThresholdCheck(SLOWER, runs(10, 1, 3), runs(20, 2, 3))])
+    assert found.outcome is ThresholdOutcome.TOO_FEW and not found.failed
+    assert "cannot be decided" in found.sentence and "6 pairs are needed" in found.sentence
+
+
+def test_many_conditions_share_alpha() -> None:
+    one = ThresholdCheck(SLOWER, runs(10, 1, 7), runs(12, 2, 7))
+    assert check_thresholds([one])[0].failed
+    calm = [ThresholdCheck(SLOWER, runs(10, 3, 7), runs(10, 4, 7))] * 9
+    assert check_thresholds([one, *calm])[0].outcome is ThresholdOutcome.TOO_FEW
+
+
+def test_an_improvement_can_be_asked_for() -> None:
+    asked = parse_threshold("step_ms > 0.9")
+    (same,) = check_thresholds([ThresholdCheck(asked, runs(10, 1), runs(10, 2))])
+    assert same.failed, "the same speed is shown to be slower than 0.9 of it"
+    (better,) = check_thresholds([ThresholdCheck(asked, runs(10, 1), runs(8, 2))])
+    assert better.outcome is ThresholdOutcome.NOT_MET
+
+
+def test_accuracy_by_difference() -> None:
+    base = Measurements((0.90, 0.91, 0.92, 0.90, 0.91, 0.92), tuple(range(6)))
+    lost = Measurements((0.87, 0.88, 0.90, 0.86, 0.88, 0.89), tuple(range(6)))
+    (found,) = check_thresholds(
+        [ThresholdCheck(parse_threshold("accuracy < -0.01"), base, lost, SCORE)]
+    )
+    assert found.failed and "the difference to the baseline is -0.03" in found.sentence
+    (loss,) = check_thresholds([ThresholdCheck(parse_threshold("loss > 0.01"), base, base, LOSS)])
+    assert loss.outcome is ThresholdOutcome.NOT_MET
+
+
+def test_what_is_not_comparable_is_not_checked() -> None:
+    other = Measurements(runs(12, 2).values, runs(12, 2).keys, machine="another")
+    (found,) = check_thresholds([ThresholdCheck(SLOWER, runs(10, 1), other)])
+    assert found.outcome is ThresholdOutcome.NOT_COMPARABLE and not found.failed
+    said = "step_ms > 1.05 cannot be checked against the baseline: different machine."
+    assert found.sentence == said
