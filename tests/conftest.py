@@ -6,13 +6,13 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from dlbench.engines.connect import NoDaemon, connect
 from tests.progress import Progress, not_run
+from tests.scheduling import DOCKER_USED, group_and_sort, leave_out_slow
 
 if TYPE_CHECKING:
     import docker
@@ -44,23 +44,18 @@ def _interrupt(number: int, _frame: object) -> None:
         raise KeyboardInterrupt(signal.Signals(number).name)
 
 
-@pytest.hookimpl(trylast=True)
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is slow, unless everything is asked for or its file is named."""
-    config.stash[_LEFT_OUT] = 0
-    if config.getoption("--all"):
-        return
-    named = {Path(argument.partition("::")[0]).resolve() for argument in config.args}
-    slow = [
-        item
-        for item in items
-        if item.get_closest_marker("slow") is not None and item.path not in named
-    ]
-    config.stash[_LEFT_OUT] = len(slow)
-    if slow:
-        config.hook.pytest_deselected(items=slow)
-        left_out = set(slow)
-        items[:] = [item for item in items if item not in left_out]
+    left_out = leave_out_slow(config, items)
+    group_and_sort(config, items)
+    config.stash[_LEFT_OUT] = left_out
+    if hasattr(config, "workeroutput"):  # one of several processes: told to the one that reports
+        config.workeroutput["left_out"] = left_out
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    node.config.stash[_LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", 0)
 
 
 def pytest_terminal_summary(
@@ -74,7 +69,7 @@ def pytest_terminal_summary(
 
 
 @pytest.fixture(scope="session")
-def docker_client() -> Iterator[docker.DockerClient]:
+def docker_client(request: pytest.FixtureRequest) -> Iterator[docker.DockerClient]:
     """The real daemon. Without one the test is skipped, or fails where CI demands Docker."""
     try:
         client = connect()
@@ -82,5 +77,6 @@ def docker_client() -> Iterator[docker.DockerClient]:
         if "docker" in os.environ.get("DLBENCH_TEST_REQUIRE", ""):
             pytest.fail(str(error))
         pytest.skip("no container daemon answers (start Docker or set DOCKER_HOST)")
+    request.config.stash[DOCKER_USED] = True
     yield client
     client.close()

@@ -7,10 +7,11 @@ off: then pytest's own display is as it always is.
 
 from __future__ import annotations
 
+import re
 import textwrap
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Generator
 from pathlib import PurePath
 
@@ -18,26 +19,39 @@ import pytest
 from _pytest.terminal import TerminalReporter
 
 _WIDTH = 80
+_GROUP = re.compile(r"@[^\]]*$")
 
 
 class Progress:
-    """Follows the tests of a session; registered with pytest, which calls its `pytest_` methods."""
+    """Follows the tests of a session; registered with pytest, which calls its `pytest_` methods.
+
+    Several processes may run tests at once: a file's line comes when its last test has ended."""
 
     def __init__(self, terminal: TerminalReporter) -> None:
         self._terminal = terminal
         self._live = terminal.isatty
         self._began = time.monotonic()
         self._total = self._done = 0
-        self._file, self._file_began = "", 0.0
-        self._outcomes: Counter[str] = Counter()
-        self._test = ""
+        self._waiting: Counter[str] = Counter()
+        self._outcomes: dict[str, Counter[str]] = defaultdict(Counter)
+        self._seconds: Counter[str] = Counter()
+        self._current = ""
         self._ended = threading.Event()
         self._writing = threading.Lock()
         terminal.showfspath = False
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        self._total = len(session.items)
-        if self._live:
+        self._expect([item.nodeid for item in session.items])
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
+        if not self._total:  # every process finds the same tests
+            self._expect(ids)
+
+    def _expect(self, nodeids: list[str]) -> None:
+        self._total = len(nodeids)
+        self._waiting.update(map(_file, nodeids))
+        if self._live and nodeids:
             threading.Thread(target=self._tick, daemon=True).start()
 
     @pytest.hookimpl(wrapper=True)
@@ -45,62 +59,66 @@ class Progress:
         self,
     ) -> Generator[None, tuple[str, str, str], tuple[str, str, str]]:
         """No letter for a test: the line of its file counts it."""
-        category, _, _ = yield
-        return category, "", ""
+        category, _, word = yield
+        return category, "", word
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        file, _, test = nodeid.partition("::")
         with self._writing:
-            if file != self._file:
-                self._finish_file()
-                self._file, self._file_began = file, time.monotonic()
-            self._test = test
+            test = nodeid.partition("::")[2]
+            # a process that got a group of tests has its name behind an "@"
+            self._current = f"{PurePath(_file(nodeid)).stem}: {_GROUP.sub('', test)}"
             self._show_current()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        file = _file(report.nodeid)
+        self._seconds[file] += report.duration
+        if report.outcome != "passed" or report.when == "call":
+            self._outcomes[file][report.outcome] += 1
         if report.failed:
             with self._writing:
                 self._write(f"FAILED {report.nodeid}", red=True)
-        if report.outcome != "passed" or report.when == "call":
-            self._outcomes[report.outcome] += 1
 
-    def pytest_runtest_logfinish(self) -> None:
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        file = _file(nodeid)
         self._done += 1
+        self._waiting[file] -= 1
+        if self._waiting[file] == 0:
+            with self._writing:
+                self._show_file(file)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         self._ended.set()
         with self._writing:
-            self._finish_file()
+            if self._live:
+                self._erase()
 
-    def _finish_file(self) -> None:
-        if not self._outcomes:
-            return
+    def _show_file(self, file: str) -> None:
+        outcomes = self._outcomes[file]
         counts = ", ".join(
-            f"{self._outcomes[outcome]} {outcome}"
+            f"{outcomes[outcome]} {outcome}"
             for outcome in ("passed", "skipped", "failed")
-            if self._outcomes[outcome]
+            if outcomes[outcome]
         )
-        left = f"{self._far()}  {_shorten(self._file, 46)}"
-        seconds = _clock(time.monotonic() - self._file_began)
-        self._write(f"{left}  {counts}, {seconds}", red="failed" in self._outcomes)
-        self._outcomes.clear()
+        line = f"{self._percent()}  {file.removeprefix('tests/')}  {counts}"
+        self._write(f"{line}, {_clock(self._seconds[file])}", red="failed" in outcomes)
 
-    def _far(self) -> str:
+    def _percent(self) -> str:
         return f"{100 * self._done // max(self._total, 1):3d} %"
 
     def _write(self, line: str, **markup: bool) -> None:
         if self._live:
-            self._terminal.rewrite("", erase=True)
-            self._terminal.rewrite("")
+            self._erase()
         self._terminal.write_line(line, **markup)
+
+    def _erase(self) -> None:
+        self._terminal.rewrite("", erase=True)
+        self._terminal.rewrite("")
 
     def _show_current(self) -> None:
         if self._live:
-            line = f"{self._far()}  {_clock(time.monotonic() - self._began)}  "
-            name = f"{PurePath(self._file).stem}: {self._test}"
-            width = min(_WIDTH, self._terminal._tw.fullwidth) - 1
-            self._terminal.rewrite((line + name)[:width], erase=True)
+            line = f"{self._percent()}  {_clock(time.monotonic() - self._began)}  {self._current}"
+            self._terminal.rewrite(line[: _WIDTH - 1], erase=True)
             self._terminal.flush()
 
     def _tick(self) -> None:
@@ -108,6 +126,10 @@ class Progress:
             with self._writing:
                 if not self._ended.is_set():
                     self._show_current()
+
+
+def _file(nodeid: str) -> str:
+    return nodeid.partition("::")[0]
 
 
 def not_run(reports: list[pytest.TestReport], left_out: int) -> str:
@@ -130,8 +152,3 @@ def _reason(report: pytest.TestReport) -> str:
 
 def _clock(seconds: float) -> str:
     return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
-
-
-def _shorten(path: str, width: int) -> str:
-    path = path.removeprefix("tests/")
-    return path if len(path) <= width else "…" + path[1 - width :]

@@ -19,6 +19,7 @@ from dlbench.running.workshop import open_workshop
 from dlbench.workloads import find as find_workload
 from tests.bench.proof.faulty import job_of
 
+pytestmark = pytest.mark.slow  # four environments that nothing else of the quick tier needs
 CHECKOUT = Path(__file__).resolve().parents[3]
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from tests.bench.proof.faulty import Faulty, Json, adapter, failures
+
+_DELAY = 0.005
+"""Seconds, well above what a busy machine may add to the reading of a value."""
 
 
 class Background(Faulty):
@@ -17,8 +21,12 @@ class Background(Faulty):
         self._last: Future[float] | None = None
 
     def train_step(self, batch: Json) -> Any:
-        self._last = self._worker.submit(super().train_step, batch)
+        self._last = self._worker.submit(self._delayed_step, batch)
         return self._last
+
+    def _delayed_step(self, batch: Json) -> float:
+        time.sleep(_DELAY)
+        return super().train_step(batch)
 
     def losses(self, handles: list[Any]) -> list[float]:
         return [handle.result() for handle in handles]
