@@ -1,8 +1,8 @@
 """What the terminal shows of a run: one line for each file of tests, and what was not run and why.
 
 On a terminal the last line says what runs now, how far the whole is, and moves every second, so
-that a download or a compiler that takes minutes can be seen to take them. `-v` and `-q` switch this
-off: then pytest's own display is as it always is.
+that a download or a compiler that takes minutes can be seen to take them; a log gets such a line
+every half minute. `-v` and `-q` switch this off: then pytest's own display is as it always is.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Progress:
     def _expect(self, nodeids: list[str]) -> None:
         self._total = len(nodeids)
         self._waiting.update(map(_file, nodeids))
-        if self._live and nodeids:
+        if nodeids:
             threading.Thread(target=self._tick, daemon=True).start()
 
     @pytest.hookimpl(wrapper=True)
@@ -67,7 +67,8 @@ class Progress:
             test = nodeid.partition("::")[2]
             # a process that got a group of tests has its name behind an "@"
             self._current = f"{PurePath(_file(nodeid)).stem}: {_GROUP.sub('', test)}"
-            self._show_current()
+            if self._live:
+                self._show_current()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         file = _file(report.nodeid)
@@ -116,13 +117,16 @@ class Progress:
         self._terminal.rewrite("")
 
     def _show_current(self) -> None:
+        line = f"{self._percent()}  {_clock(time.monotonic() - self._began)}  {self._current}"
+        line = line[: _WIDTH - 1]
         if self._live:
-            line = f"{self._percent()}  {_clock(time.monotonic() - self._began)}  {self._current}"
-            self._terminal.rewrite(line[: _WIDTH - 1], erase=True)
-            self._terminal.flush()
+            self._terminal.rewrite(line, erase=True)
+        else:
+            self._terminal.write_line(line)
+        self._terminal.flush()
 
     def _tick(self) -> None:
-        while not self._ended.wait(1.0):
+        while not self._ended.wait(1.0 if self._live else 30.0):
             with self._writing:
                 if not self._ended.is_set():
                     self._show_current()
