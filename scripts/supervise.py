@@ -39,6 +39,7 @@ def run(command):
         code = _wait_for(child.pid)
     except Signalled as reason:
         _ignore_signals()
+        print("Interrupted: ending what was started.", file=sys.stderr)
         _send(signal.SIGTERM, own_group=True)
         _wait_until_none(GRACE)
         code = 128 + reason.args[0]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -103,7 +104,7 @@ def train(name: str, folder: Path) -> Training:
     (folder / "out").mkdir()
     (folder / "job.json").write_text(json.dumps(job))
     request = Request(
-        trial=name.replace("@", "-"), campaign="named-releases", environment=environment,
+        trial=name.replace("@", "-"), campaign=f"test-{uuid.uuid4().hex}", environment=environment,
         bench=jobs.bench_folder(), job=folder / "job.json", data=data.folder,
         out=folder / "out", log=folder / "log.txt", limits=Limits(seconds=900.0),
         variables=release.variables, cache=release.cache_folder("cpu", "process"),
