@@ -27,10 +27,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_sessionstart(session: pytest.Session) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
-    plugins = session.config.pluginmanager
-    terminal = plugins.get_plugin("terminalreporter")
-    if terminal is not None and session.config.get_verbosity() == 0:
-        plugins.register(Progress(terminal))
+    config = session.config
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    reports = terminal is not None and not hasattr(config, "workerinput")  # one process does
+    if reports and config.get_verbosity() == 0:
+        config.pluginmanager.register(Progress(terminal))
 
 
 _last_interrupt = float("-inf")

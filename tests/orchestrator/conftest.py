@@ -8,9 +8,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from docker.errors import ImageNotFound
 
 from dlbench import paths
 from dlbench.cli import main
@@ -127,7 +129,8 @@ def bundle_folder(
     client = connect()
     for image in client.images.list(filters={"label": "org.dlbench.kind=release"}):
         if image.labels["org.dlbench.release"].startswith(("spoilt@", "broken@")):
-            client.images.remove(image.id, force=True)
+            with suppress(ImageNotFound):  # it went with one that was built on it
+                client.images.remove(image.id, force=True)
 
 
 @pytest.fixture
