@@ -12,7 +12,7 @@ import pytest
 
 from dlbench.engines.connect import NoDaemon, connect
 from tests.progress import Progress, not_run
-from tests.scheduling import DOCKER_USED, group_and_sort, leave_out_slow
+from tests.scheduling import DOCKER_USED, leave_out_slow, scheduler, sort_by_group
 
 if TYPE_CHECKING:
     import docker
@@ -48,10 +48,15 @@ def _interrupt(number: int, _frame: object) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     left_out = leave_out_slow(config, items)
-    group_and_sort(config, items)
+    sort_by_group(config, items)
     config.stash[_LEFT_OUT] = left_out
     if hasattr(config, "workeroutput"):  # one of several processes: told to the one that reports
         config.workeroutput["left_out"] = left_out
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Any:
+    return scheduler(config, log)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -7,7 +7,6 @@ every half minute. `-v` and `-q` switch this off: then pytest's own display is a
 
 from __future__ import annotations
 
-import re
 import textwrap
 import threading
 import time
@@ -19,7 +18,6 @@ import pytest
 from _pytest.terminal import TerminalReporter
 
 _WIDTH = 80
-_GROUP = re.compile(r"@[^\]]*$")
 
 
 class Progress:
@@ -65,8 +63,7 @@ class Progress:
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         with self._writing:
             test = nodeid.partition("::")[2]
-            # a process that got a group of tests has its name behind an "@"
-            self._current = f"{PurePath(_file(nodeid)).stem}: {_GROUP.sub('', test)}"
+            self._current = f"{PurePath(_file(nodeid)).stem}: {test}"
             if self._live:
                 self._show_current()
 
@@ -78,6 +75,9 @@ class Progress:
         if report.failed:
             with self._writing:
                 self._write(f"FAILED {report.nodeid}", red=True)
+                crash = getattr(report.longrepr, "reprcrash", None)
+                if crash is not None:
+                    self._terminal.write_line(f"       {crash.message.splitlines()[0][:_WIDTH]}")
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         file = _file(nodeid)

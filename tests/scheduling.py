@@ -7,13 +7,21 @@ unit as well: they build, count and prune images of one daemon.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 DOCKER_USED = pytest.StashKey[bool]()
 """In the stash of a process that has used the container daemon."""
 _DOCKER_GROUP = "docker"
+_DOCKER_FILES = (
+    "tests/orchestrator/engines/test_connect.py",
+    "tests/orchestrator/environments/test_images.py",
+)
+"""Besides the tests that have "docker" in their addresses."""
+_RELEASE = re.compile(r"/test_named_releases\.py::\w+\[([^:\]]+)")
 
 
 def leave_out_slow(config: pytest.Config, items: list[pytest.Item]) -> int:
@@ -28,26 +36,40 @@ def leave_out_slow(config: pytest.Config, items: list[pytest.Item]) -> int:
     return len(slow)
 
 
-def group_and_sort(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What takes longest goes first, so that no process is left alone with it at the end."""
-    if not config.getoption("loadgroup", False):
-        return
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(_default_group(item)))
-    items.sort(key=_rank)
+def group_of(nodeid: str) -> str:
+    """The name of the unit that a test belongs to, from its address alone.
 
-
-def _default_group(item: pytest.Item) -> str:
-    if item.get_closest_marker("docker") or "docker_client" in getattr(item, "fixturenames", ()):
+    (pytest-xdist's own marks for this do not reach the process that hands out the tests.)"""
+    file = nodeid.partition("::")[0]
+    if "docker" in nodeid or file in _DOCKER_FILES:
         return _DOCKER_GROUP
-    return item.nodeid.partition("::")[0]
+    if release := _RELEASE.search(nodeid):  # one process prepares an environment and uses it
+        return release[1]
+    return file
 
 
-def _rank(item: pytest.Item) -> int:
-    """0: slow groups that a test file names itself; 1: the daemon's; 2: all others."""
-    group = item.get_closest_marker("xdist_group")
-    name = group.args[0] if group else ""
-    if name == _DOCKER_GROUP:
+def sort_by_group(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What takes longest goes first, so that no process is left alone with it at the end."""
+    for item in items:
+        if item.get_closest_marker("docker") and group_of(item.nodeid) != _DOCKER_GROUP:
+            raise pytest.UsageError(f"add {item.nodeid} to the tests of the daemon (scheduling.py)")
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: _rank(group_of(item.nodeid)))
+
+
+def _rank(group: str) -> int:
+    """0: a named release; 1: the container daemon; 2: any other file."""
+    if group == _DOCKER_GROUP:
         return 1
-    return 2 if name.endswith(".py") else 0
+    return 2 if group.endswith(".py") else 0
+
+
+def scheduler(config: pytest.Config, log: object) -> Any:
+    """Hands out the tests group by group."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class GroupScheduling(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return group_of(nodeid)
+
+    return GroupScheduling(config, log)

@@ -58,19 +58,20 @@ EVERY_NODE = ("digits-cnn", "proof-encoder-decoder", "proof-two-branch")
 REFERENCE = "numpy@2.4.6"
 
 
-def _marks(name: str, always: bool) -> list[pytest.MarkDecorator]:
-    # one process prepares the environment and uses it; a group's name ends at an "@"
-    group = pytest.mark.xdist_group(name.replace("@", "-"))
-    return [group] if always else [group, pytest.mark.slow]
+def _slow_unless(always: bool) -> list[pytest.MarkDecorator]:
+    return [] if always else [pytest.mark.slow]
 
 
 CERTIFICATES = [
-    pytest.param(name, workload, marks=_marks(name, name in ALWAYS and workload in EVERY_NODE))
+    pytest.param(
+        name, workload, id=f"{name}:{workload}",
+        marks=_slow_unless(name in ALWAYS and workload in EVERY_NODE),
+    )
     for name in NAMED
     for workload in (workloads() if name in EVERY_WORKLOAD else SLOWEST.get(name, EVERY_NODE))
-]
+]  # fmt: skip
 TRAININGS = [
-    pytest.param(name, marks=_marks(name, name in ALWAYS)) for name in NAMED if name != REFERENCE
+    pytest.param(name, marks=_slow_unless(name in ALWAYS)) for name in NAMED if name != REFERENCE
 ]
 
 
