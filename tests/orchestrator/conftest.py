@@ -8,15 +8,18 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from docker.errors import ImageNotFound
 
 from dlbench import paths
 from dlbench.cli import main
-from dlbench.engines.connect import NoDaemon, connect
+from dlbench.engines.connect import connect
 from dlbench.running import jobs
 from tests.orchestrator.command import Command, Printed
+from tests.scheduling import DOCKER_USED
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -117,15 +120,17 @@ def make_bundle(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def bundle_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def bundle_folder(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Path]:
     yield make_bundle(tmp_path_factory.mktemp("bundle"))
-    try:
-        client = connect()
-    except NoDaemon:
-        return
+    if DOCKER_USED not in request.config.stash:
+        return  # another process of this run may need the images still
+    client = connect()
     for image in client.images.list(filters={"label": "org.dlbench.kind=release"}):
         if image.labels["org.dlbench.release"].startswith(("spoilt@", "broken@")):
-            client.images.remove(image.id, force=True)
+            with suppress(ImageNotFound):  # it went with one that was built on it
+                client.images.remove(image.id, force=True)
 
 
 @pytest.fixture
@@ -177,7 +182,7 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     def run(*arguments: str | Path) -> Printed:
         monkeypatch.setattr(sys, "argv", ["dlbench", *map(str, arguments)])
         code = main()
-        found = capsys.readouterr()
-        return Printed(code, found.out, found.err)
+        printed = capsys.readouterr()
+        return Printed(code, printed.out, printed.err)
 
     return run

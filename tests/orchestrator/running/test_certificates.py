@@ -95,19 +95,17 @@ class Faulty:
 
 @pytest.fixture
 def faulty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Faulty]:
-    made = Faulty(tmp_path)
-    monkeypatch.setattr(paths, "bundled", lambda name: tmp_path / name)
+    """With a cache that shares environments and data with the real one, but no certificates."""
+    for name in ("environments", "wheels", "data"):
+        (paths.cache() / name).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "cache").mkdir(exist_ok=True)
+        (tmp_path / "cache" / name).symlink_to(paths.cache() / name)
+    made = Faulty(tmp_path / "bundle")
+    monkeypatch.setenv("DLBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(paths, "bundled", lambda name: made.folder / name)
     jobs.bench_digest.cache_clear()
-    before = set(_kept())
     yield made
     jobs.bench_digest.cache_clear()
-    for path in set(_kept()) - before:  # nobody else will ever ask for these
-        path.unlink()
-        path.with_suffix(".lock").unlink()
-
-
-def _kept() -> list[Path]:
-    return list((paths.cache() / "certificates").glob("*.json"))
 
 
 def test_kept_ones_are_used_again(faulty: Faulty) -> None:

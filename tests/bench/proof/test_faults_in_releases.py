@@ -12,16 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from dlbench import formats
-from dlbench.datasets import find as find_dataset
-from dlbench.datasets import store
 from dlbench.environments import releases, venvs
 from dlbench.planning.graph import Graph
 from dlbench.running.certificates import certify
 from dlbench.running.workshop import open_workshop
 from dlbench.workloads import find as find_workload
+from tests.bench.proof.faulty import job_of
 
-CHECKOUT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.slow  # four environments that nothing else of the quick tier needs
+CHECKOUT = Path(__file__).resolve().parents[3]
 
 
 def native(name: str, workload: str, variant: str = "") -> dict[str, str]:
@@ -61,25 +60,20 @@ def test_tf_keras_1_11_multiplies_the_loss_of_maps(tmp_path: Path, loss: str, ri
     x = g.relu(g.conv2d(g.input("image", (8, 8, 1)), 4, 3, padding="same"))
     g.outputs(g.conv2d(x, 3, 1, name="map"))
     head = {"output": "map", "target": "value", "mask": None}
-    digits = find_workload("digits-cnn")
     recipe = {
-        **digits.recipe,
+        **find_workload("digits-cnn").recipe,
         "losses": [{"name": "mean-squared-error", **head, "weight": 1.0}],
         "metrics": [{"name": "mean-squared-error", **head}],
     }
-    prepared = store.prepare_proof(find_dataset(digits.dataset))
-    job = {
-        "v": formats.VERSION, "id": "maps", "action": "verify", "framework": "tensorflow",
-        "version": "1.11.0", "adapter": "none", "variant": "keras", "device": "cpu",
-        "setting": "matched", "seed": 1, "threads": None, "graph": g.to_json(),
-        "recipe": recipe, "budget": {"epochs": 1, "steps": None},
-        "data": prepared.to_job(), "save": False,
-    }  # fmt: skip
+    job, data = job_of(
+        "digits-cnn", framework="tensorflow", version="1.11.0", adapter="none", variant="keras",
+        graph=g.to_json(), recipe=recipe,
+    )  # fmt: skip
     (tmp_path / "job.json").write_text(json.dumps(job))
     python = venvs.prepare(releases.find("tensorflow@1.11.0"), "cpu").python
     script = Path(__file__).parent / "tfkeras_maps.py"
     done = subprocess.run(
-        [python, script, tmp_path / "job.json", prepared.folder, loss],
+        [python, script, tmp_path / "job.json", data, loss],
         env={**os.environ, "PYTHONPATH": str(CHECKOUT), "OPENBLAS_NUM_THREADS": "1"},
         stdout=subprocess.PIPE,
         check=True,

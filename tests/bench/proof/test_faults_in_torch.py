@@ -6,18 +6,13 @@ import json
 import os
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from dlbench import formats
-from dlbench.datasets import find as find_dataset
-from dlbench.datasets import store
 from dlbench.environments import releases, venvs
-from dlbench.workloads import find as find_workload
+from tests.bench.proof.faulty import Json, job_of
 
-Checked = dict[str, Any]
-CHECKOUT = Path(__file__).resolve().parents[2]
+CHECKOUT = Path(__file__).resolve().parents[3]
 
 
 FAULTS = {
@@ -37,20 +32,14 @@ FAULTS = {
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Checked]]:
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Json]]:
     """The checks that failed, by fault."""
     requests = []
     for fault, (name, _, _) in FAULTS.items():
-        workload = find_workload(name)
-        prepared = store.prepare_proof(find_dataset(workload.dataset))
-        job = {
-            "v": formats.VERSION, "id": "bites", "action": "verify", "framework": "pytorch",
-            "version": "2.13.0", "adapter": "torch", "variant": "eager", "device": "cpu",
-            "setting": "matched", "seed": 1, "threads": 1, "graph": workload.proof_graph,
-            "recipe": workload.recipe, "budget": {"epochs": 1, "steps": None},
-            "data": prepared.to_job(), "save": False,
-        }  # fmt: skip
-        requests.append([fault, job, str(prepared.folder)])
+        job, data = job_of(
+            name, framework="pytorch", version="2.13.0", adapter="torch", variant="eager", threads=1
+        )
+        requests.append([fault, job, str(data)])
     file = tmp_path_factory.mktemp("torch") / "requests.json"
     file.write_text(json.dumps(requests))
     python = venvs.prepare(releases.find("pytorch@2.13.0"), "cpu").python
@@ -65,7 +54,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Checked]]:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_fault_in_pytorch(found: dict[str, list[Checked]], fault: str) -> None:
+def test_fault_in_pytorch(found: dict[str, list[Json]], fault: str) -> None:
     _, check, node = FAULTS[fault]
     failed = found[fault]
     if check is None:

@@ -1,6 +1,6 @@
 """Runs inside PyTorch's environment: the real adapter with one fault, certified.
 
-python torch_faults.py FAULT JOB DATA        prints the checks as JSON
+python torch_faults.py REQUESTS        prints, for each of [fault, job, data], the checks as JSON
 """
 
 import functools

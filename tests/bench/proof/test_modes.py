@@ -1,0 +1,134 @@
+"""Dropout and batch normalisation that confuse training with evaluation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bench.proof.drawn import without_dropout
+from dlbench.workloads import find as find_workload
+from tests.bench.proof.faulty import Faulty, Json, adapter, changed, failures
+
+
+class AlwaysTraining(Faulty):
+    """Evaluates in training mode."""
+
+    def activations(self, batch: Json, training: bool = False) -> Any:
+        return super().activations(batch, True)
+
+    def predict(self, batch: Json) -> Any:
+        values = self.activations(batch, True)
+        return {name: values[name] for name in self._graph["outputs"]}
+
+
+def test_dropout_in_evaluation() -> None:
+    faults = failures("digits-cnn", adapter(AlwaysTraining))
+    assert next(iter(faults)) == "evaluation"
+    assert faults["evaluation"]["node"] == "dropout1"
+
+
+def test_batch_statistics_in_evaluation() -> None:
+    faults = failures("proof-two-branch", adapter(AlwaysTraining))
+    assert next(iter(faults)) == "forward"
+    assert faults["forward"]["node"] == "batchnorm1"
+
+
+def test_evaluation_that_changes_the_model() -> None:
+    class Learning(Faulty):
+        def predict(self, batch: Json) -> Any:
+            found = super().predict(batch)
+            self._weights["logits"]["bias"] += np.float32(1e-7)
+            return found
+
+    faults = failures("digits-cnn", adapter(Learning), until="evaluation")
+    assert "two evaluations" in faults["evaluation"]["detail"]
+
+
+def test_evaluation_that_changes_the_running_statistics() -> None:
+    class Drifting(Faulty):
+        def predict(self, batch: Json) -> Any:
+            found = super().predict(batch)
+            self._drift = getattr(self, "_drift", 0) + 1
+            if self._drift > 1:
+                self._weights["batchnorm1"]["mean"] += np.float32(1e-3)
+            return found
+
+    faults = failures("proof-two-branch", adapter(Drifting), until="evaluation")
+    assert "evaluation changed" in faults["evaluation"]["detail"]
+
+
+def test_evaluation_that_is_not_deterministic() -> None:
+    class Noisy(Faulty):
+        def predict(self, batch: Json) -> Any:
+            found = super().predict(batch)
+            return {k: v * np.float32(1 + 1e-6 * self._random.normal()) for k, v in found.items()}
+
+    assert "two evaluations" in failures("digits-cnn", adapter(Noisy))["evaluation"]["detail"]
+
+
+def test_dropout_never_on() -> None:
+    faults = failures("digits-cnn", adapter(graph=without_dropout))
+    assert list(faults) == ["dropout"]
+    assert faults["dropout"]["node"] == "dropout1"
+    assert "drops 0.000, stated 0.250" in faults["dropout"]["detail"]
+
+
+class StepsWithoutDropout(Faulty):
+    """Drops when it is looked at, and not when it trains: PyTorch's functional dropout."""
+
+    def train_step(self, batch: Json) -> float:
+        graph, self._graph = self._graph, without_dropout(self._graph)
+        loss = super().train_step(batch)
+        self._graph = graph
+        return loss
+
+
+def test_dropout_never_on_in_training_steps() -> None:
+    faults = failures("digits-cnn", adapter(StepsWithoutDropout))
+    assert list(faults) == ["dropout"]
+    assert "as without dropout" in faults["dropout"]["detail"]
+
+
+def test_keep_for_drop_probability() -> None:
+    def keep(graph: Json) -> Json:
+        for node in graph["nodes"]:
+            if node["op"] == "dropout" and node["rate"]:
+                node["rate"] = 1 - node["rate"]
+        return graph
+
+    faults = failures("digits-cnn", adapter(graph=keep))
+    assert faults["dropout"]["node"] == "dropout1"
+
+
+class Masked(Faulty):
+    """One mask for all steps."""
+
+    def _backward(self, batch: Json) -> Any:
+        self._random.seed(1)
+        return super()._backward(batch)
+
+
+def test_the_same_dropout_in_every_step() -> None:
+    assert "drops the same" in failures("digits-cnn", adapter(Masked))["dropout"]["detail"]
+
+
+def test_batchnorm_momentum_exchanged_with_its_complement() -> None:
+    def complement(graph: Json) -> Json:
+        for node in graph["nodes"]:
+            if node["op"] == "batchnorm":
+                node["keep"] = 1 - node["keep"]
+        return graph
+
+    faults = failures("proof-two-branch", adapter(graph=complement))
+    assert next(iter(faults)) == "batchnorm"
+    assert faults["batchnorm"]["node"] == "batchnorm1/mean"
+
+
+def test_running_variance_with_the_other_divisor() -> None:
+    graph = find_workload("proof-two-branch").proof_graph
+    unbiased = next(node for node in graph["nodes"] if node["op"] == "batchnorm")["unbiased"]
+    faults = failures(
+        "proof-two-branch", adapter(graph=changed("batchnorm1", unbiased=not unbiased))
+    )
+    assert faults["batchnorm"]["node"] == "batchnorm1/variance"

@@ -1,0 +1,161 @@
+"""Optimisers with other coefficients, and loops that train on other batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.bench.proof.faulty import (
+    Faulty,
+    Json,
+    adapter,
+    certificate,
+    failed,
+    failures,
+    job_of,
+    with_loss,
+)
+
+
+def with_optimizer(**change: Callable[[Json], Any]) -> SimpleNamespace:
+    """An adapter that reads other coefficients than the recipe's."""
+
+    def other(recipe: Json) -> Json:
+        optimizer = dict(recipe["optimizer"])
+        optimizer.update({key: value(optimizer) for key, value in change.items()})
+        return dict(recipe, optimizer=optimizer)
+
+    return adapter(recipe=other)
+
+
+@pytest.mark.parametrize("workload", ["digits-cnn", "imdb-lstm", "proof-two-branch"])
+def test_l2_factor_doubled(workload: str) -> None:
+    faults = failures(workload, with_optimizer(weight_decay=lambda o: 2 * o["weight_decay"]))
+    assert faults["sgd-nesterov-decay-steps"]["node"].split("/")[1] in (
+        "kernel", "table", "input_kernel", "recurrent_kernel",
+    )  # fmt: skip
+    assert "after step 1" in faults["sgd-nesterov-decay-steps"]["detail"]
+    # where the recipe itself decays its weights, its own steps are wrong, too
+    assert ("recipe-steps" in faults) == (workload == "proof-two-branch")
+
+
+class DecayingRate(Faulty):
+    """Keras' `decay`: lr / (1 + decay * step), and no weight decay at all."""
+
+    def train_step(self, batch: Json) -> float:
+        original = self._optimizer._o
+        decay = original.get("weight_decay", 0.0)
+        rate = original["lr"] / (1 + decay * self._optimizer._t)
+        self._optimizer._o = dict(original, lr=rate, weight_decay=0.0)
+        loss = super().train_step(batch)
+        self._optimizer._o = original
+        return loss
+
+
+def test_learning_rate_decay_for_weight_decay() -> None:
+    faults = failures("digits-cnn", adapter(DecayingRate))
+    assert list(faults) == ["sgd-nesterov-decay-steps"]
+    assert "kernel" in faults["sgd-nesterov-decay-steps"]["node"]
+
+
+def test_decay_on_biases_too() -> None:
+    class Everywhere(Faulty):
+        def train_step(self, batch: Json) -> float:
+            decay = self._recipe["optimizer"].get("weight_decay", 0.0)
+            rate = self._recipe["optimizer"]["lr"]
+            before = self.weights()
+            loss = super().train_step(batch)
+            for node, values in before.items():
+                for name in ("bias", "gamma", "beta"):
+                    if name in values:
+                        self._weights[node][name] -= rate * decay * values[name]
+            return loss
+
+    faults = failures("proof-two-branch", adapter(Everywhere))
+    assert faults["sgd-nesterov-decay-steps"]["node"].split("/")[1] in ("gamma", "beta", "bias")
+
+
+def test_nesterov_left_out() -> None:
+    faults = failures("digits-cnn", with_optimizer(nesterov=lambda o: False))
+    assert next(iter(faults)) == "sgd-nesterov-decay-steps"
+
+
+def test_adam_with_epsilon_inside_the_bias_correction() -> None:
+    class Hat(Faulty):
+        def train_step(self, batch: Json) -> float:
+            original = self._optimizer._o
+            if original["name"] == "adam":
+                root = np.sqrt(1 - original["beta2"] ** (self._optimizer._t + 1))
+                self._optimizer._o = dict(original, epsilon=original["epsilon"] / root)
+            loss = super().train_step(batch)
+            self._optimizer._o = original
+            return loss
+
+    assert "adam-steps" in failures("imdb-lstm", adapter(Hat))
+
+
+def test_adadelta_without_its_learning_rate() -> None:
+    """As in MXNet and Chainer: seen where the rate is not one."""
+    job, folder = job_of("proof-encoder-decoder")
+    job["recipe"]["optimizer"]["lr"] = 0.5
+    ignoring = with_optimizer(lr=lambda o: 1.0 if o["name"] == "adadelta" else o["lr"])
+    faults = failed(certificate(job, folder, ignoring))
+    assert "recipe-steps" in faults
+
+
+class Loop(Faulty):
+    """Trains on what `again` makes of an epoch's batches."""
+
+    def again(self, batches: list[Json]) -> list[Json]:
+        raise NotImplementedError
+
+    def train_epoch(self, batches: Iterator[Json], on_step: Callable[..., None]) -> None:
+        super().train_epoch(self.again(list(batches)), on_step)
+
+
+def test_batches_in_another_order() -> None:
+    class Shuffled(Loop):
+        def again(self, batches: list[Json]) -> list[Json]:
+            return [batches[1], batches[0], *batches[2:]]
+
+    faults = failures("digits-cnn", adapter(Shuffled))
+    assert next(iter(faults)) == "batch-order"
+    assert "loss of batch 1" in faults["batch-order"]["detail"]
+
+
+def test_last_partial_batch_dropped() -> None:
+    class Dropping(Loop):
+        def again(self, batches: list[Json]) -> list[Json]:
+            return batches[:-1]
+
+    faults = failures("digits-cnn", adapter(Dropping))
+    assert "20 steps for 21 batches" in faults["batch-order"]["detail"]
+
+
+def test_partial_batch_filled_up() -> None:
+    """A smaller batch divided by the full batch's size."""
+
+    def fixed(right: Any, name: str, output: Any, target: Any, mask: Any) -> Any:
+        loss, gradient = right(name, output, target, mask)
+        return loss * len(output) / 6, gradient * len(output) / 6
+
+    faults = failures("digits-cnn", adapter(with_loss(fixed)))
+    assert next(iter(faults)) == "partial-batch"
+
+
+def test_racing_updates() -> None:
+    class Racing(Faulty):
+        luck = np.random.RandomState(3)
+
+        def train_step(self, batch: Json) -> float:
+            loss = super().train_step(batch)
+            if self.luck.uniform() < 0.2:  # an update is lost
+                self._weights["dense1"]["kernel"] -= 1e-4
+            return loss
+
+    faults = failures("digits-cnn", adapter(Racing))
+    assert "repeated" in faults["repeat"]["detail"]
