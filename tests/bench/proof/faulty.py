@@ -6,10 +6,9 @@ subclass of `Faulty`, a changed graph, recipe or loss; `failures` says which che
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from bench import data, verify
-from bench.adapters import numpy as plain
+from bench.reference.losses import loss_and_gradient
+from bench.reference.model import Reference
 from dlbench import formats
 from dlbench.datasets import find as find_dataset
 from dlbench.datasets import store
@@ -59,7 +59,7 @@ def failed(checks: list[Json]) -> Faults:
     return {check["name"]: check for check in checks if not check["passed"]}
 
 
-class Faulty(plain.Reference):
+class Faulty(Reference):
     """The reference in float32; a fault overrides one thing."""
 
     def __init__(self, graph: Json, recipe: Json, options: Any) -> None:
@@ -127,20 +127,7 @@ def with_loss(function: Callable[..., tuple[float, np.ndarray]]) -> type[Faulty]
     """An adapter whose loss is `function(right, name, output, target, mask)`."""
 
     class Lossy(Faulty):
-        def _backward(self, batch: Json) -> Any:
-            with _instead(lambda *given: function(_RIGHT, *given)):
-                return super()._backward(batch)
+        def _loss(self, name: str, output: Any, target: Any, mask: Any) -> Any:
+            return function(loss_and_gradient, name, output, target, mask)
 
     return Lossy
-
-
-_RIGHT = plain.loss_and_gradient
-
-
-@contextlib.contextmanager
-def _instead(function: Callable[..., Any]) -> Iterator[None]:
-    plain.loss_and_gradient = function
-    try:
-        yield
-    finally:
-        plain.loss_and_gradient = _RIGHT

@@ -83,7 +83,7 @@ def test_target_shape_broadcast() -> None:
 
 def test_labels_shifted() -> None:
     class Shifted(Faulty):
-        def _backward(self, batch: Json) -> Any:
+        def backward(self, batch: Json) -> Any:
             return super()._backward(dict(batch, label=np.roll(batch["label"], 1)))
 
     faults = failures("digits-cnn", adapter(Shifted))

@@ -104,9 +104,9 @@ def test_keep_for_drop_probability() -> None:
 class Masked(Faulty):
     """One mask for all steps."""
 
-    def _backward(self, batch: Json) -> Any:
+    def backward(self, batch: Json) -> Any:
         self._random.seed(1)
-        return super()._backward(batch)
+        return super().backward(batch)
 
 
 def test_the_same_dropout_in_every_step() -> None:
