@@ -15,6 +15,7 @@ from torch.nn import functional as F
 
 from bench import data, verify
 from bench.adapters import torch as adapter
+from bench.adapters.torch import layers, model, training
 from bench.trial import options_of
 
 
@@ -31,7 +32,7 @@ def scrambled():
         rows, height, width, channels = value.shape
         return value.reshape(rows, channels, height, width)
 
-    adapter.value_in = reshaped
+    model.value_in = reshaped
 
 
 def ceil_pooling():
@@ -52,11 +53,12 @@ def sum_for_mean():
 
 def softmax_twice():
     plain = F.cross_entropy
-    F.cross_entropy = lambda x, *given, **named: plain(F.softmax(x, -1), *given, **named)
+    F.cross_entropy = lambda x, *given, **named: plain(F.softmax(x, 1), *given, **named)
 
 
 def broadcast():
-    F.l1_loss = lambda output, target: (output - target[:, 0]).abs().mean()
+    wrong = lambda output, target: (output - target[:, 0]).abs().mean()  # noqa: E731
+    training._REAL_VALUED["mean-absolute-error"] = wrong
 
 
 def batchnorm_complement():
@@ -90,13 +92,108 @@ def late_seed():
 
 
 def lengths_ignored():
-    plain = adapter.Net.__init__
+    plain = layers.OPERATIONS["lstm"]
+    layers.OPERATIONS["lstm"] = lambda net, node, inputs, values: plain(
+        net, dict(node, lengths=None), inputs, values
+    )
 
-    def forgetful(self, graph, layout, native):
-        nodes = [dict(n, lengths=None) if n["op"] == "lstm" else n for n in graph["nodes"]]
-        plain(self, dict(graph, nodes=nodes), layout, native)
 
-    adapter.Net.__init__ = forgetful
+def bias_forgotten_in_evaluation():
+    plain = layers.OPERATIONS["dense"]
+
+    def forgetful(net, node, inputs, values):
+        layer = net.layer(node)
+        if layer.training or layer.bias is None:
+            return plain(net, node, inputs, values)
+        return F.linear(inputs[0], layer.weight)
+
+    layers.OPERATIONS["dense"] = forgetful
+
+
+def running_mean_not_subtracted():
+    plain = layers.OPERATIONS["batchnorm"]
+
+    def forgetful(net, node, inputs, values):
+        layer = net.layer(node)
+        if layer.training:
+            return plain(net, node, inputs, values)
+        mean, zero = layer.running_mean.clone(), layer.running_mean * 0
+        layer.running_mean.copy_(zero)
+        y = plain(net, node, inputs, values)
+        layer.running_mean.copy_(mean)
+        return y
+
+    layers.OPERATIONS["batchnorm"] = forgetful
+
+
+def first_six_rows():
+    plain = model.loss_of
+
+    def few(spec, values, batch):
+        return plain(
+            spec, {k: v[:6] for k, v in values.items()}, {k: v[:6] for k, v in batch.items()}
+        )
+
+    model.loss_of = few
+
+
+def first_row_never_learns():
+    layers.LAYERS["embedding"] = lambda node, features, native: nn.Embedding(
+        node["vocabulary"], node["units"], padding_idx=0
+    )
+
+
+def adam_epsilon_tenfold():
+    plain = torch.optim.Adam
+
+    def tenfold(groups, lr, betas, eps):
+        return plain(groups, lr=lr, betas=betas, eps=10 * eps)
+
+    torch.optim.Adam = tenfold
+
+
+def adam_decoupled_decay():
+    torch.optim.Adam = torch.optim.AdamW
+
+
+def stale_predictions():
+    """Made with the weights that were loaded, whatever was learnt since."""
+    load, predict = model.TorchModel.load, model.TorchModel.predict
+
+    def remember(self, weights):
+        load(self, weights)
+        self.loaded = weights
+
+    def stale(self, batch):
+        now = self.weights()
+        load(self, self.loaded)
+        found = predict(self, batch)
+        load(self, now)
+        return found
+
+    model.TorchModel.load, model.TorchModel.predict = remember, stale
+
+
+def rate_drops_at_step_50():
+    plain = model.TorchModel.train_step
+
+    def dropping(self, batch):
+        if self._steps == 50:
+            for group in self._optimizer.param_groups:
+                group["lr"] /= 10
+        return plain(self, batch)
+
+    model.TorchModel.train_step = dropping
+
+
+def same_dropout_every_epoch():
+    plain = model.TorchModel.train_epoch
+
+    def seeded(self, batches, on_step):
+        torch.manual_seed(7)
+        return plain(self, batches, on_step)
+
+    model.TorchModel.train_epoch = seeded
 
 
 def certify(fault, job, folder):
