@@ -113,9 +113,7 @@ class JaxModel(Model):
 
     def activations(self, batch, training=False):
         # dropout's keys come back changed: it draws anew the next time
-        values, self._others = self._run(
-            self._params, self._others, self._inputs(batch), training
-        )
+        values, self._others = self._run(self._params, self._others, self._inputs(batch), training)
         return jax.device_get(values)
 
     def gradients(self, batch):
