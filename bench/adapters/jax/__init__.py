@@ -1,0 +1,45 @@
+"""JAX: flax nnx modules, optax, one jitted step whose state is donated. Images are NHWC.
+
+Canonical weights go in as they are.
+"""
+
+import os
+
+import jax
+
+from bench.formats import Unsupported
+
+VARIANTS = ("jit",)
+
+
+def set_up(options):
+    if options.threads:
+        # XLA's pool on the CPU is made at the first use and has no other setting
+        os.environ["NPROC"] = str(options.threads)
+    jax.config.update("jax_platforms", "cpu" if options.device == "cpu" else "cuda")
+    try:
+        jax.devices()
+    except RuntimeError:
+        raise Unsupported("this JAX sees no GPU")
+    # no TF32 on a GPU where models are to be equal
+    precision = "float32" if options.setting == "matched" else None
+    jax.config.update("jax_default_matmul_precision", precision)
+
+
+def describe():
+    return {
+        "framework": "jax",
+        "version": jax.__version__,
+        "threads": int(os.environ.get("NPROC") or len(os.sched_getaffinity(0))),
+        "kernels": {
+            "platform": jax.default_backend(),
+            "xla": jax.devices()[0].client.platform_version,
+            "matmul_precision": jax.config.jax_default_matmul_precision,
+        },
+    }
+
+
+def build(graph, recipe, options):
+    from bench.adapters.jax.model import JaxModel
+
+    return JaxModel(graph, recipe, options)

@@ -1,0 +1,182 @@
+"""The graph as nnx modules: one function for each op, and where each layer keeps its weights."""
+
+import jax.numpy as jnp
+from flax import nnx
+
+from bench.ops import shapes_of
+
+
+class Net(nnx.Module):
+    """The graph as a module: its layers by node, run in the graph's order."""
+
+    def __init__(self, graph, native, rngs):
+        self.native = native
+        self.layers = nnx.Dict()
+        shapes = shapes_of(graph)
+        for node in graph["nodes"]:
+            if node["op"] in LAYERS:
+                source = shapes[node["inputs"][0]]
+                layer = LAYERS[node["op"]](node, source[-1] if source else 0, native, rngs)
+                self.layers[key_of(node)] = layer
+
+    def layer(self, node):
+        return self.layers[key_of(node)]
+
+    def __call__(self, inputs, nodes, training):
+        """Every value by name; the compiler lets go of those that nobody reads."""
+        values = dict(inputs)
+        for node in nodes:
+            read = [values[source] for source in node["inputs"]]
+            operation = OPERATIONS[node["op"]]
+            values[node["name"]] = operation(self, node, read, values, training)
+        return values
+
+
+def key_of(node):
+    """A name that no attribute of a module has, whatever the node is called."""
+    return "node_" + node["name"]
+
+
+# ---- layers: what has parameters or a mode ------------------------------------------------------
+
+
+def _conv2d_layer(node, features, native, rngs):
+    return nnx.Conv(
+        features,
+        node["filters"],
+        tuple(node["kernel"]),
+        tuple(node["stride"]),
+        padding=_padding(node),
+        use_bias=node["bias"],
+        rngs=rngs,
+    )
+
+
+def _batchnorm_layer(node, features, native, rngs):
+    if native:
+        return nnx.BatchNorm(features, rngs=rngs)
+    return nnx.BatchNorm(features, momentum=node["keep"], epsilon=node["epsilon"], rngs=rngs)
+
+
+def _dense_layer(node, features, native, rngs):
+    return nnx.Linear(features, node["units"], use_bias=node["bias"], rngs=rngs)
+
+
+def _embedding_layer(node, features, native, rngs):
+    return nnx.Embed(node["vocabulary"], node["units"], rngs=rngs)
+
+
+def _lstm_layer(node, features, native, rngs):
+    cell = nnx.OptimizedLSTMCell(features, node["units"], rngs=rngs)
+    return nnx.RNN(cell, return_carry=True, rngs=False)
+
+
+def _padding(node):
+    return [tuple(pad) for pad in node["padding"]]
+
+
+LAYERS = {
+    "conv2d": _conv2d_layer,
+    "batchnorm": _batchnorm_layer,
+    "dense": _dense_layer,
+    "embedding": _embedding_layer,
+    "lstm": _lstm_layer,
+    "dropout": lambda node, features, native, rngs: nnx.Dropout(node["rate"], rngs=rngs),
+}
+
+
+# ---- operations ---------------------------------------------------------------------------------
+
+
+def _apply_layer(net, node, inputs, values, training):
+    return net.layer(node)(inputs[0])
+
+
+def _maxpool(net, node, inputs, values, training):
+    return nnx.max_pool(inputs[0], tuple(node["size"]), tuple(node["stride"]), _padding(node))
+
+
+def _avgpool(net, node, inputs, values, training):
+    size, stride = tuple(node["size"]), tuple(node["stride"])
+    return nnx.avg_pool(inputs[0], size, stride, _padding(node), count_include_pad=False)
+
+
+def _batchnorm(net, node, inputs, values, training):
+    layer, x = net.layer(node), inputs[0]
+    kept = layer.var[...] * node["keep"]
+    y = layer(x, use_running_average=not training)
+    if training and node["unbiased"] and not net.native:
+        # flax keeps the biased variance: the factor n/(n-1) is put on what it has added
+        rows = x.size // x.shape[-1]
+        layer.var[...] = kept + (layer.var[...] - kept) * (rows / (rows - 1))
+    return y
+
+
+def _lstm(net, node, inputs, values, training):
+    name, x = node["name"], inputs[0]
+    zeros = jnp.zeros((x.shape[0], node["units"]), x.dtype)
+    h, c = [values[source] for source in node["initial"]] if node["initial"] else (zeros, zeros)
+    lengths = values[node["lengths"]] if node["lengths"] else None
+    (c, h), sequence = net.layer(node)(x, initial_carry=(c, h), seq_lengths=lengths)
+    values[name + ":h"], values[name + ":c"] = h, c
+    if node["output"] == "last":
+        return h
+    if lengths is not None:
+        steps = jnp.arange(x.shape[1])
+        sequence = sequence * (steps < lengths[:, None])[:, :, None]
+    return sequence
+
+
+def _dropout(net, node, inputs, values, training):
+    return net.layer(node)(inputs[0], deterministic=not training)
+
+
+def _flatten(net, node, inputs, values, training):
+    return inputs[0].reshape(inputs[0].shape[0], -1)
+
+
+OPERATIONS = {
+    "conv2d": _apply_layer,
+    "maxpool": _maxpool,
+    "avgpool": _avgpool,
+    "globalmaxpool": lambda net, node, inputs, values, training: inputs[0].max((1, 2)),
+    "globalavgpool": lambda net, node, inputs, values, training: inputs[0].mean((1, 2)),
+    "batchnorm": _batchnorm,
+    "dense": _apply_layer,
+    "embedding": _apply_layer,
+    "lstm": _lstm,
+    "dropout": _dropout,
+    "relu": lambda net, node, inputs, values, training: nnx.relu(inputs[0]),
+    "tanh": lambda net, node, inputs, values, training: nnx.tanh(inputs[0]),
+    "sigmoid": lambda net, node, inputs, values, training: nnx.sigmoid(inputs[0]),
+    "flatten": _flatten,
+    "add": lambda net, node, inputs, values, training: sum(inputs[1:], inputs[0]),
+    "concat": lambda net, node, inputs, values, training: jnp.concatenate(inputs, -1),
+}
+
+
+# ---- weights ------------------------------------------------------------------------------------
+
+
+def variables_of(node, layer):
+    """{canonical parameter: variable}."""
+    op = node["op"]
+    if op in ("conv2d", "dense"):
+        variables = {"kernel": layer.kernel}
+        if node["bias"]:
+            variables["bias"] = layer.bias
+        return variables
+    if op == "batchnorm":
+        return {
+            "gamma": layer.scale,
+            "beta": layer.bias,
+            "mean": layer.mean,
+            "variance": layer.var,
+        }
+    if op == "embedding":
+        return {"table": layer.embedding}
+    return {
+        "input_kernel": layer.cell.dense_i.kernel,
+        "recurrent_kernel": layer.cell.dense_h.kernel,
+        "bias": layer.cell.dense_h.bias,
+    }

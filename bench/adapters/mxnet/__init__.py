@@ -1,0 +1,53 @@
+"""MXNet: gluon blocks, autograd, gluon.Trainer; hybridised, or imperative. Images are NCHW inside.
+
+The operations take `F` as gluon's do: mx.nd or, while a hybridised block is traced, mx.sym. A
+symbol has no shape, so shapes come from the graph.
+"""
+
+import os
+
+import mxnet as mx
+
+from bench.formats import Unsupported
+from bench.libraries import find, openmp_threads
+
+VARIANTS = ("hybrid", "imperative")
+
+
+def set_up(options):
+    if options.threads and openmp_threads() != options.threads:
+        raise Unsupported("MXNet takes its threads from OMP_NUM_THREADS when it is imported")
+    if options.device == "gpu":
+        try:
+            mx.nd.zeros((1,), ctx=mx.gpu(0)).wait_to_read()
+        except mx.base.MXNetError:
+            raise Unsupported("this MXNet sees no GPU")
+    if options.setting == "matched" and _has_mkldnn():
+        # Read at the first gradient: with how many summands it is added up one by one. At once, as
+        # MXNet does with up to 7, 1.3.0 with MKL-DNN loses some of 5 or more in hybridised blocks
+        os.environ["MXNET_EXEC_INPLACE_GRAD_SUM_CAP"] = "5"
+    mx.random.seed(options.seed)  # before any parameter is drawn
+
+
+def _has_mkldnn():
+    """Whether this is 1.3.0 built with MKL-DNN; later releases have it built in and say so."""
+    return find(r"libmkldnn") is not None
+
+
+def describe():
+    features = {}
+    if hasattr(mx, "runtime"):
+        enabled = (name for name, f in mx.runtime.Features().items() if f.enabled)
+        features = dict.fromkeys(sorted(enabled), True)
+    return {
+        "framework": "mxnet",
+        "version": mx.__version__,
+        "threads": openmp_threads(),  # left alone: half of the logical processors
+        "kernels": features or {"MKLDNN": _has_mkldnn()},
+    }
+
+
+def build(graph, recipe, options):
+    from bench.adapters.mxnet.model import GluonModel
+
+    return GluonModel(graph, recipe, options)

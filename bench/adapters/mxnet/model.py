@@ -1,0 +1,177 @@
+"""The model: one step of training, prediction, weights in and out."""
+
+import os
+
+import mxnet as mx
+import numpy as np
+from mxnet import autograd, gluon
+from mxnet.gluon import rnn
+
+from bench.adapters.base import Model
+from bench.adapters.channels_first import Layout, value_in
+from bench.adapters.mxnet.layers import Layers, Net, own_lengths, parameters_of, second_bias
+from bench.adapters.mxnet.training import (
+    NAG,
+    AdaDelta,
+    Training,
+    correct_adam,
+    corrects_adam,
+    optimizer_of,
+)
+from bench.ops import nodes_for, trained_nodes, values_of
+from bench.weights import is_state
+
+
+class GluonModel(Model):
+    def __init__(self, graph, recipe, options):
+        self._graph, self._recipe = graph, recipe
+        self._layout = Layout(graph)
+        self._context = mx.gpu(0) if options.device == "gpu" else mx.cpu()
+        native = options.setting == "native"
+        self._layers = Layers(graph, self._layout, native)
+        trained = trained_nodes(graph, recipe)
+        self._every = Net(graph, self._layers, graph["nodes"], values_of(graph))
+        self._every.initialize(ctx=self._context)
+        outputs = graph["outputs"]
+        self._prediction = Net(graph, self._layers, nodes_for(graph, outputs), outputs)
+        heads = {spec["output"] for spec in recipe["losses"]}
+        net = Net(graph, self._layers, trained, heads)
+        self._training = Training(net, recipe, self._layers.shapes)
+        if options.variant == "hybrid":
+            self._prediction.hybridize(static_alloc=True, static_shape=True)
+            self._training.hybridize(static_alloc=True, static_shape=True)
+            self._every.hybridize(False)  # the layers too: they are run one by one
+        self._trained = list(self._trained_parameters(trained, native))
+        self._optimizer = optimizer_of(recipe, self._trained, native)
+        self._trainer = gluon.Trainer([p for _, _, p in self._trained], self._optimizer)
+        self._unbiased = [
+            node
+            for node in trained
+            if node["op"] == "batchnorm" and node["unbiased"] and not native
+        ]
+        self._corrects_adam = corrects_adam(recipe, native)
+        self._steps = 0
+        self.path = self._describe_path(options, native)
+
+    def _describe_path(self, options, native):
+        o = self._optimizer
+        numbers = ("lr", "wd", "momentum", "beta1", "beta2", "rho", "epsilon")
+        lstms = [node for node in self._graph["nodes"] if node["op"] == "lstm"]
+        cells = [n["name"] for n in lstms if isinstance(self._layers.of(n), rnn.LSTMCell)]
+        return {
+            "loop": options.variant,
+            "layout": "NCHW",
+            "optimizer": {key: getattr(o, key) for key in numbers if hasattr(o, key)},
+            "adadelta": "with a learning rate" if isinstance(o, AdaDelta) else "as it is",
+            "nesterov": "decay in the gradient" if isinstance(o, NAG) else "as it is",
+            "adam": "epsilon corrected each step" if self._corrects_adam else "as it is",
+            "running variance": "made unbiased each step" if self._unbiased else "as it is",
+            "weight decay": "on every parameter" if native else "on kernels and tables",
+            "lstm": "fused, "
+            + ("with LSTMCell for " + ", ".join(cells) if cells else "throughout"),
+            "lengths": "given to MXNet, which ignores them on a CPU"
+            if any(own_lengths(node, native) for node in lstms)
+            else "taken from the sequence",
+        }
+
+    def _trained_parameters(self, nodes, native):
+        """(node, canonical name, gluon parameter) of everything that learns."""
+        for node in nodes:
+            if not node["parameters"]:
+                continue
+            layer = self._layers.of(node)
+            for name, parameter in sorted(parameters_of(node, layer).items()):
+                if not is_state(node, name):
+                    yield node, name, parameter
+            if node["op"] == "lstm" and native:
+                yield node, _SECOND_BIAS, second_bias(layer)
+
+    def _arrays(self, names, batch):
+        return [
+            mx.nd.array(value_in(batch[name]), self._context, batch[name].dtype) for name in names
+        ]
+
+    def _loss_and_backward(self, batch):
+        arrays = self._arrays(self._training.inputs, batch)
+        before = [self._layers.of(node).running_var.data().copy() for node in self._unbiased]
+        with autograd.record():
+            loss = self._training(*arrays)
+        loss.backward()
+        for node, old in zip(self._unbiased, before):
+            self._unbias(node, old, arrays[0].shape[0])
+        return loss
+
+    def _unbias(self, node, old, batch):
+        """MXNet adds the biased variance: put the factor n/(n-1) on what it added."""
+        rows = batch * int(np.prod(node["shape"][:-1]))
+        factor = rows / max(1.0, rows - 1.0)
+        variance = self._layers.of(node).running_var.data()
+        variance *= factor
+        variance -= old * ((factor - 1) * node["keep"])
+
+    def train_step(self, batch):
+        loss = self._loss_and_backward(batch)
+        self._steps += 1
+        if self._corrects_adam:
+            correct_adam(self._optimizer, self._recipe, self._steps)
+        self._trainer.step(1)  # the loss is a mean already
+        return loss
+
+    def losses(self, handles):
+        return [handle.asscalar().item() for handle in handles]
+
+    def predict(self, batch):
+        values = self._prediction(*self._arrays(self._prediction.inputs, batch))
+        return self._canonical_values(self._graph["outputs"], values)
+
+    def activations(self, batch, training=False):
+        arrays = self._arrays(self._every.inputs, batch)
+        with autograd.train_mode() if training else autograd.predict_mode():
+            values = self._every(*arrays)
+        return self._canonical_values(values_of(self._graph), values)
+
+    def _canonical_values(self, names, values):
+        return {
+            name: self._layout.value_out(name, value.asnumpy())
+            for name, value in zip(names, values)
+        }
+
+    def gradients(self, batch):
+        loss = self._loss_and_backward(batch)
+        gradients = {}
+        for node, name, parameter in self._trained:
+            if name != _SECOND_BIAS:
+                value = self._canonical(node, name, parameter.grad(self._context))
+                gradients.setdefault(node["name"], {})[name] = value
+        return loss.asscalar().item(), gradients
+
+    def _canonical(self, node, name, array):
+        return self._layout.parameter_out(node, name, array.asnumpy())
+
+    def _nodes_with_weights(self):
+        return [node for node in self._graph["nodes"] if node["parameters"]]
+
+    def weights(self):
+        return {
+            node["name"]: {
+                name: self._canonical(node, name, parameter.data(self._context))
+                for name, parameter in parameters_of(node, self._layers.of(node)).items()
+            }
+            for node in self._nodes_with_weights()
+        }
+
+    def load(self, weights):
+        for node in self._nodes_with_weights():
+            for name, parameter in parameters_of(node, self._layers.of(node)).items():
+                value = self._layout.parameter_in(node, name, weights[node["name"]][name])
+                parameter.set_data(mx.nd.array(value, self._context))
+
+    def sync(self):
+        mx.nd.waitall()
+
+    def save_native(self, folder):
+        self._every.save_parameters(os.path.join(folder, "model.params"))
+        self._trainer.save_states(os.path.join(folder, "optimizer.states"))
+
+
+_SECOND_BIAS = "second_bias"

@@ -1,0 +1,114 @@
+"""The recipe's losses and optimisers in MXNet's words."""
+
+import math
+
+import mxnet as mx
+from mxnet.gluon import nn
+
+from bench.weights import is_decayed
+
+# ---- losses -------------------------------------------------------------------------------------
+
+
+class Training(nn.HybridBlock):
+    """The net with its losses behind it: what is recorded, and traced as one."""
+
+    def __init__(self, net, recipe, shapes):
+        super(Training, self).__init__()
+        self.net, self._losses, self._shapes = net, recipe["losses"], shapes
+        self.inputs = list(net.inputs)
+        for spec in self._losses:
+            for name in (spec["target"], spec["mask"]):
+                if name is not None and name not in self.inputs:
+                    self.inputs.append(name)
+
+    def hybrid_forward(self, F, *arrays):
+        batch = dict(zip(self.inputs, arrays))
+        values = self.net.run(F, {name: batch[name] for name in self.net.inputs})
+        parts = [self._loss_of(F, spec, values, batch) * spec["weight"] for spec in self._losses]
+        return parts[0] if len(parts) == 1 else F.add_n(*parts)
+
+    def _loss_of(self, F, spec, values, batch):
+        """One loss of the recipe: the mean over the batch, or over the places that count."""
+        output, target = values[spec["output"]], batch[spec["target"]]
+        places = _PER_PLACE[spec["name"]](F, output, target, self._shapes[spec["output"]])
+        if spec["mask"] is None:
+            return F.mean(places)
+        mask = F.cast(batch[spec["mask"]], "float32")
+        return F.sum(places * mask) / F.maximum(F.sum(mask), 1.0)
+
+
+def _softmax_cross_entropy(F, output, target, shape):
+    axis = 1 if len(shape) == 3 else -1
+    if shape[-1] == 1:  # just 0, which 1.9.1 misses: it takes 4e-6 for the logarithm of 1
+        return F.sum(output - output, axis=axis)
+    return -F.pick(F.log_softmax(output, axis=axis), target, axis=axis)
+
+
+def _sigmoid_cross_entropy(F, output, target, shape):
+    # gluon's relu(x) - x*t + softplus(-|x|) has a wrong gradient where a logit is just 0
+    return F.Activation(output, act_type="softrelu") - output * target
+
+
+_PER_PLACE = {
+    "softmax-cross-entropy": _softmax_cross_entropy,
+    "sigmoid-cross-entropy": _sigmoid_cross_entropy,
+    "mean-squared-error": lambda F, output, target, shape: F.square(output - target),
+    "mean-absolute-error": lambda F, output, target, shape: F.abs(output - target),
+}
+
+
+# ---- optimisers ---------------------------------------------------------------------------------
+
+
+class AdaDelta(mx.optimizer.AdaDelta):
+    """MXNet's, with the learning rate that it leaves out and coupled weight decay."""
+
+    def update(self, index, weight, grad, state):
+        self._update_count(index)
+        grad = grad * self.rescale_grad + self._get_wd(index) * weight
+        squares, deltas = state
+        squares[:] = self.rho * squares + (1 - self.rho) * mx.nd.square(grad)
+        root = mx.nd.sqrt(deltas + self.epsilon) / mx.nd.sqrt(squares + self.epsilon)
+        delta = root * grad
+        deltas[:] = self.rho * deltas + (1 - self.rho) * mx.nd.square(delta)
+        weight[:] -= self._get_lr(index) * delta
+
+
+class NAG(mx.optimizer.NAG):
+    """MXNet's, with the weight decay in the gradient: since 1.6 it stands beside the momentum."""
+
+    def update_multi_precision(self, index, weight, grad, state):
+        decayed = grad + self._get_wd(index) / self.rescale_grad * weight
+        wd, self.wd = self.wd, 0.0
+        super(NAG, self).update_multi_precision(index, weight, decayed, state)
+        self.wd = wd
+
+
+def optimizer_of(recipe, trained, native):
+    """MXNet's optimiser of the recipe; `trained` are (node, parameter's name, parameter)."""
+    if not native:  # gluon decays biases, gamma and beta too
+        for _, name, parameter in trained:
+            parameter.wd_mult = 1.0 if is_decayed(name) else 0.0
+    o, kinds = recipe["optimizer"], mx.optimizer
+    common = {"learning_rate": o["lr"], "wd": o.get("weight_decay", 0.0)}
+    if o["name"] == "sgd":
+        nesterov = NAG if common["wd"] and not native else kinds.NAG
+        return (nesterov if o["nesterov"] else kinds.SGD)(momentum=o["momentum"], **common)
+    if o["name"] == "adam":
+        explicit = {} if native else {name: o[name] for name in ("beta1", "beta2", "epsilon")}
+        return kinds.Adam(**dict(common, **explicit))
+    if native:
+        return kinds.AdaDelta(**common)
+    plain = o["lr"] == 1.0 and not common["wd"]
+    return (kinds.AdaDelta if plain else AdaDelta)(rho=o["rho"], epsilon=o["epsilon"], **common)
+
+
+def corrects_adam(recipe, native):
+    """Whether Adam's epsilon must be moved each step: it stands inside the bias correction."""
+    return recipe["optimizer"]["name"] == "adam" and not native
+
+
+def correct_adam(optimizer, recipe, step):
+    o = recipe["optimizer"]
+    optimizer.epsilon = o["epsilon"] * math.sqrt(1 - o["beta2"] ** step)
