@@ -40,11 +40,12 @@ class Net(nn.Layer):
             del read  # else the last value that was read would live for one node longer
             for name in spent[node["name"]]:
                 values.pop(name, None)
-        outputs = {name: values[name] for name in kept}
+        outputs = {name: values[name] for name in sorted(kept)}
         if not paddle.in_dynamic_mode():
             # the in-place pass of 3.3.1 does not count an output as a reader: x + x, or relu of
             # x.flatten(1), is written over an x that is an output too; a copy counts
-            for name in kept & {source for node in nodes for source in sources(node)}:
+            read = {source for node in nodes for source in sources(node)}
+            for name in sorted(kept & read):
                 outputs[name] = paddle.assign(outputs[name])
         return outputs
 

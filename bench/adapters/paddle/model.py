@@ -103,9 +103,7 @@ class PaddleModel(Model):
     def _values(self, batch, purpose):
         with paddle.no_grad():
             values = self._net(self._tensors(self._inputs(batch)), purpose)
-        return {
-            name: self._layout.value_out(name, value.numpy()) for name, value in values.items()
-        }
+        return {name: self._layout.value_out(name, value.numpy()) for name, value in values.items()}
 
     def gradients(self, batch):
         loss = self._loss_and_backward(batch)
