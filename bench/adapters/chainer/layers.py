@@ -34,7 +34,6 @@ class Net(chainer.Chain):
         for node in nodes:
             read = [values[source] for source in node["inputs"]]
             values[node["name"]] = OPERATIONS[node["op"]](self, node, read, values)
-            del read  # else the last value that was read would live for one node longer
             for name in spent[node["name"]]:
                 values.pop(name, None)
         return values

@@ -37,7 +37,6 @@ class Net(nn.Layer):
         for node in nodes:
             read = [values[source] for source in node["inputs"]]
             values[node["name"]] = OPERATIONS[node["op"]](self, node, read, values)
-            del read  # else the last value that was read would live for one node longer
             for name in spent[node["name"]]:
                 values.pop(name, None)
         outputs = {name: values[name] for name in sorted(kept)}
