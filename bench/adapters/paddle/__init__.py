@@ -33,7 +33,7 @@ def describe():
         "threads": _threads(),  # left alone: one, Paddle sets OMP_NUM_THREADS itself
         "kernels": {
             "onednn": paddle.get_flags("FLAGS_use_onednn")["FLAGS_use_onednn"],
-            "mkl": find(r"libmklml") is not None,
+            "mkl": paddle.version.mkl() == "ON",  # loaded with the first product
             "cuda": paddle.version.cuda() if cuda else None,
             "cudnn": paddle.device.get_cudnn_version() if cuda else None,
         },
