@@ -1,0 +1,40 @@
+"""Chainer: links and functions, define-by-run; on a CPU all of it is NumPy. Images are NCHW."""
+
+import chainer
+import numpy as np
+from chainer.backends import cuda, intel64
+
+from bench.formats import Unsupported
+from bench.libraries import openblas_threads
+
+VARIANTS = ("define-by-run",)
+
+
+def set_up(options):
+    if options.threads and openblas_threads() not in (options.threads, None):
+        raise Unsupported("NumPy's OpenBLAS takes its threads from the environment at import")
+    if options.device == "gpu":
+        if not cuda.available:
+            raise Unsupported("this Chainer has no CuPy that sees a GPU")
+        cuda.get_device_from_id(0).use()
+        cuda.cupy.random.seed(options.seed)
+    np.random.seed(options.seed)  # before any link draws its weights
+
+
+def describe():
+    return {
+        "framework": "chainer",
+        "version": chainer.__version__,
+        "threads": openblas_threads(),  # of matrix products; everything else takes one
+        "kernels": {
+            "ideep": intel64.is_ideep_available(),
+            "cupy": cuda.cupy.__version__ if cuda.available else None,
+            "cudnn": cuda.cudnn_enabled,
+        },
+    }
+
+
+def build(graph, recipe, options):
+    from bench.adapters.chainer.model import ChainerModel
+
+    return ChainerModel(graph, recipe, options)

@@ -1,0 +1,227 @@
+"""The graph as a chain: one function for each op, and where each link keeps its weights."""
+
+import chainer
+import numpy as np
+from chainer import functions as F
+from chainer import links as L
+from chainer.backends import cuda
+
+from bench.adapters.base import spent_after
+from bench.adapters.channels_first import symmetric
+from bench.ops import shapes_of
+
+
+class Net(chainer.Chain):
+    """The graph as a chain: its links by node, run in the graph's order."""
+
+    def __init__(self, graph, layout, native):
+        super(Net, self).__init__()
+        self.layout, self.native = layout, native
+        shapes = shapes_of(graph)
+        with self.init_scope():
+            for node in graph["nodes"]:
+                if node["op"] in LINKS:
+                    source = shapes[node["inputs"][0]]
+                    link = LINKS[node["op"]](node, source[-1] if source else 0, native)
+                    setattr(self, _key(node), link)
+
+    def link(self, node):
+        return self[_key(node)]
+
+    def __call__(self, inputs, nodes, kept):
+        """The values by name that are kept; all others are let go on the way."""
+        values, spent = dict(inputs), spent_after(nodes, kept)
+        for node in nodes:
+            read = [values[source] for source in node["inputs"]]
+            values[node["name"]] = OPERATIONS[node["op"]](self, node, read, values)
+            for name in spent[node["name"]]:
+                values.pop(name, None)
+        return values
+
+
+def _key(node):
+    """A name that no attribute of a chain has, whatever the node is called."""
+    return "node_" + node["name"]
+
+
+# ---- links: what has parameters -----------------------------------------------------------------
+
+
+def _conv2d_link(node, features, native):
+    pad = tuple(p[0] for p in node["padding"]) if symmetric(node["padding"]) else (0, 0)
+    kernel, stride = tuple(node["kernel"]), tuple(node["stride"])
+    nobias = not node["bias"]
+    return L.Convolution2D(features, node["filters"], kernel, stride, pad, nobias=nobias)
+
+
+def _batchnorm_link(node, features, native):
+    if native:
+        return L.BatchNormalization(features)
+    return L.BatchNormalization(features, decay=node["keep"], eps=node["epsilon"])
+
+
+LINKS = {
+    "conv2d": _conv2d_link,
+    "batchnorm": _batchnorm_link,
+    "dense": lambda node, features, native: L.Linear(
+        features, node["units"], nobias=not node["bias"]
+    ),
+    "embedding": lambda node, features, native: L.EmbedID(node["vocabulary"], node["units"]),
+    "lstm": lambda node, features, native: L.NStepLSTM(1, features, node["units"], 0.0),
+}
+
+
+# ---- operations ---------------------------------------------------------------------------------
+
+
+def _conv2d(net, node, inputs, values):
+    x = inputs[0] if symmetric(node["padding"]) else _padded(node, inputs[0])
+    return net.link(node)(x)
+
+
+def _maxpool(net, node, inputs, values):
+    x, pad = inputs[0], tuple(p[0] for p in node["padding"])
+    if not symmetric(node["padding"]):
+        x, pad = _padded(node, x, -np.inf), (0, 0)
+    # cover_all, Chainer's default, rounds the size up
+    return F.max_pooling_2d(x, tuple(node["size"]), tuple(node["stride"]), pad, cover_all=False)
+
+
+def _avgpool(net, node, inputs, values):
+    x, size, stride = inputs[0], tuple(node["size"]), tuple(node["stride"])
+    if not any(node["padding"][0] + node["padding"][1]):
+        return F.average_pooling_2d(x, size, stride)
+    # Chainer counts the padding: divide by the share of each window that is inside
+    ones = cuda.get_array_module(x).ones((1, 1) + x.shape[2:], np.float32)
+    inside = F.average_pooling_2d(_padded(node, ones), size, stride)
+    pooled = F.average_pooling_2d(_padded(node, x), size, stride)
+    return pooled / F.broadcast_to(inside, pooled.shape)
+
+
+def _padded(node, x, value=0.0):
+    width = [(0, 0), (0, 0)] + [tuple(pad) for pad in node["padding"]]
+    return F.pad(x, width, "constant", constant_values=value)
+
+
+def _over_image(pool):
+    """Global pooling: one window, the whole image. F.max would give every tie a gradient."""
+
+    def operation(net, node, inputs, values):
+        x = inputs[0]
+        return F.reshape(pool(x, x.shape[2:]), x.shape[:2])
+
+    return operation
+
+
+def _dense(net, node, inputs, values):
+    return _over_last_axis(net.link(node), inputs[0])
+
+
+def _over_last_axis(link, x):
+    """A link over vectors, applied to every step of a sequence."""
+    if x.ndim == 2:
+        return link(x)
+    return F.reshape(link(F.reshape(x, (-1, x.shape[-1]))), x.shape[:-1] + (-1,))
+
+
+def _batchnorm(net, node, inputs, values):
+    link, x = net.link(node), inputs[0]
+    normalise = _over_last_axis if x.ndim == 3 else _apply
+    if not chainer.config.train or net.native or node["unbiased"]:
+        return normalise(link, x)
+    # Chainer keeps the unbiased variance: take the factor n/(n-1) out of what it adds
+    old = link.avg_var * node["keep"]
+    y = normalise(link, x)
+    rows = x.size // link.avg_var.size
+    link.avg_var[...] = old + (link.avg_var - old) * ((rows - 1.0) / rows)
+    return y
+
+
+def _apply(link, x):
+    return link(x)
+
+
+def _embedding(net, node, inputs, values):
+    y = net.link(node)(inputs[0])
+    return F.transpose(y, (0, 3, 1, 2)) if y.ndim == 4 else y  # a board becomes an image
+
+
+def _lstm(net, node, inputs, values):
+    name, x = node["name"], inputs[0]
+    hx = cx = None
+    if node["initial"]:
+        hx, cx = (F.expand_dims(values[source], 0) for source in node["initial"])
+    rows = list(F.separate(x, axis=0))
+    if node["lengths"]:  # ragged: each row as long as it truly is
+        lengths = cuda.to_cpu(values[node["lengths"]])
+        rows = [row[: int(length)] for row, length in zip(rows, lengths)]
+    hy, cy, ys = net.link(node)(hx, cx, rows)
+    values[name + ":h"], values[name + ":c"] = hy[0], cy[0]
+    if node["output"] == "last":
+        return hy[0]
+    return F.pad_sequence(ys, length=x.shape[1], padding=0.0) if node["lengths"] else F.stack(ys)
+
+
+def _flatten(net, node, inputs, values):
+    x = inputs[0]
+    if x.ndim == 4 and not net.layout.keeps_order(node["name"]):
+        x = F.transpose(x, (0, 2, 3, 1))
+    return F.reshape(x, (x.shape[0], -1))
+
+
+def _concat(net, node, inputs, values):
+    ndim = inputs[0].ndim
+    return F.concat(inputs, axis=1 if ndim == 4 else ndim - 1)
+
+
+OPERATIONS = {
+    "conv2d": _conv2d,
+    "maxpool": _maxpool,
+    "avgpool": _avgpool,
+    "globalmaxpool": _over_image(F.max_pooling_2d),
+    "globalavgpool": _over_image(F.average_pooling_2d),
+    "batchnorm": _batchnorm,
+    "dense": _dense,
+    "embedding": _embedding,
+    "lstm": _lstm,
+    "dropout": lambda net, node, inputs, values: F.dropout(inputs[0], node["rate"]),
+    "relu": lambda net, node, inputs, values: F.relu(inputs[0]),
+    "tanh": lambda net, node, inputs, values: F.tanh(inputs[0]),
+    "sigmoid": lambda net, node, inputs, values: F.sigmoid(inputs[0]),
+    "flatten": _flatten,
+    "add": lambda net, node, inputs, values: F.add(*inputs),
+    "concat": _concat,
+}
+
+
+# ---- weights ------------------------------------------------------------------------------------
+
+
+def arrays_of(node, link):
+    """{canonical parameter: Chainer's parameters or arrays that together are it}."""
+    op = node["op"]
+    if op in ("conv2d", "dense"):
+        arrays = {"kernel": [link.W]}
+        if node["bias"]:
+            arrays["bias"] = [link.b]
+        return arrays
+    if op == "batchnorm":
+        return {
+            "gamma": [link.gamma],
+            "beta": [link.beta],
+            "mean": [link.avg_mean],
+            "variance": [link.avg_var],
+        }
+    if op == "embedding":
+        return {"table": [link.W]}
+    # one matrix a gate, in the order i, f, g, o: of the input, then of the state
+    return {
+        "input_kernel": [getattr(link[0], "w{}".format(k)) for k in range(4)],
+        "recurrent_kernel": [getattr(link[0], "w{}".format(k)) for k in range(4, 8)],
+        "bias": [getattr(link[0], "b{}".format(k)) for k in range(4)],
+    }
+
+
+def second_bias_of(link):
+    """An LSTM of Chainer has two biases: this is the one that the graph has not."""
+    return [getattr(link[0], "b{}".format(k)) for k in range(4, 8)]

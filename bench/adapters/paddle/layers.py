@@ -1,0 +1,208 @@
+"""The graph as nn layers: one function for each op, and where each layer keeps its weights."""
+
+import paddle
+from paddle import nn
+from paddle.nn import functional as F
+
+from bench.adapters.base import spent_after
+from bench.ops import shapes_of, sources
+
+
+class Net(nn.Layer):
+    """The graph as a layer: its layers by node, run in the graph's order."""
+
+    def __init__(self, graph, layout, native, purposes):
+        """`purposes` are {name: (nodes to run, values to keep)}: each is a static program."""
+        super(Net, self).__init__()
+        self.layout, self._purposes = layout, purposes
+        self._layers = nn.LayerDict()
+        shapes = shapes_of(graph)
+        for node in graph["nodes"]:
+            if node["op"] in LAYERS:
+                source = shapes[node["inputs"][0]]
+                layer = LAYERS[node["op"]](node, source[-1] if source else 0, native)
+                self._layers[_key(node)] = layer
+
+    def layer(self, node):
+        return self._layers[_key(node)]
+
+    def forward(self, inputs, purpose):
+        """The values by name that this purpose keeps; all others are let go on the way."""
+        return self._run(inputs, purpose)
+
+    @paddle.jit.not_to_static  # its conditions are all about the graph: nothing to translate
+    def _run(self, inputs, purpose):
+        nodes, kept = self._purposes[purpose]
+        values, spent = dict(inputs), spent_after(nodes, kept)
+        for node in nodes:
+            read = [values[source] for source in node["inputs"]]
+            values[node["name"]] = OPERATIONS[node["op"]](self, node, read, values)
+            for name in spent[node["name"]]:
+                values.pop(name, None)
+        outputs = {name: values[name] for name in sorted(kept)}
+        if not paddle.in_dynamic_mode():
+            # the in-place pass of 3.3.1 does not count an output as a reader: x + x, or relu of
+            # x.flatten(1), is written over an x that is an output too; a copy counts
+            read = {source for node in nodes for source in sources(node)}
+            for name in sorted(kept & read):
+                outputs[name] = paddle.assign(outputs[name])
+        return outputs
+
+
+def _key(node):
+    """A name that no attribute of a layer has, whatever the node is called."""
+    return "node_" + node["name"]
+
+
+# ---- layers: what has parameters or a mode ------------------------------------------------------
+
+
+def _conv2d_layer(node, features, native):
+    size, stride, bias = node["kernel"], node["stride"], _bias(node)
+    return nn.Conv2D(features, node["filters"], size, stride, _padding(node), bias_attr=bias)
+
+
+def _bias(node):
+    return None if node["bias"] else False
+
+
+def _padding(node):
+    """[top, bottom, left, right]: Paddle's layers take uneven padding as it is."""
+    return node["padding"][0] + node["padding"][1]
+
+
+def _batchnorm_layer(node, features, native):
+    explicit = {} if native else {"momentum": node["keep"], "epsilon": node["epsilon"]}
+    if len(node["shape"]) == 3:
+        return nn.BatchNorm2D(features, **explicit)
+    return nn.BatchNorm1D(features, data_format="NLC", **explicit)
+
+
+def _lstm_layer(node, features, native):
+    if native:
+        return nn.LSTM(features, node["units"])
+    # two biases would learn twice as fast as the one of the graph, so the second stays at
+    # zero; without it Paddle would loop in Python, and if frozen the kernel's gradient fails
+    zero = paddle.ParamAttr(initializer=nn.initializer.Constant(0.0))
+    return nn.LSTM(features, node["units"], bias_hh_attr=zero)
+
+
+LAYERS = {
+    "conv2d": _conv2d_layer,
+    "batchnorm": _batchnorm_layer,
+    "dense": lambda node, features, native: nn.Linear(
+        features, node["units"], bias_attr=_bias(node)
+    ),
+    "embedding": lambda node, features, native: nn.Embedding(node["vocabulary"], node["units"]),
+    "lstm": _lstm_layer,
+    "dropout": lambda node, features, native: nn.Dropout(node["rate"]),
+}
+
+
+# ---- operations ---------------------------------------------------------------------------------
+
+
+def _apply_layer(net, node, inputs, values):
+    return net.layer(node)(inputs[0])
+
+
+def _maxpool(net, node, inputs, values):
+    return F.max_pool2d(inputs[0], node["size"], node["stride"], _padding(node))
+
+
+def _avgpool(net, node, inputs, values):
+    return F.avg_pool2d(inputs[0], node["size"], node["stride"], _padding(node))
+
+
+def _globalmaxpool(net, node, inputs, values):
+    return F.adaptive_max_pool2d(inputs[0], 1).flatten(1)  # max() would share a tie's gradient
+
+
+def _globalavgpool(net, node, inputs, values):
+    return F.adaptive_avg_pool2d(inputs[0], 1).flatten(1)
+
+
+def _embedding(net, node, inputs, values):
+    y = net.layer(node)(inputs[0])
+    return y.transpose([0, 3, 1, 2]) if y.ndim == 4 else y  # a board becomes an image
+
+
+def _lstm(net, node, inputs, values):
+    name, initial = node["name"], None
+    if node["initial"]:
+        initial = tuple(values[source].unsqueeze(0) for source in node["initial"])
+    lengths = values[node["lengths"]] if node["lengths"] else None
+    # with lengths it ends at the true last step, and gives zeros behind it
+    sequence, (h, c) = net.layer(node)(inputs[0], initial, lengths)
+    values[name + ":h"], values[name + ":c"] = h[0], c[0]
+    return h[0] if node["output"] == "last" else sequence
+
+
+def _flatten(net, node, inputs, values):
+    x = inputs[0]
+    if x.ndim == 4 and not net.layout.keeps_order(node["name"]):
+        x = x.transpose([0, 2, 3, 1])
+    return x.flatten(1)
+
+
+def _concat(net, node, inputs, values):
+    return paddle.concat(inputs, axis=1 if inputs[0].ndim == 4 else -1)
+
+
+OPERATIONS = {
+    "conv2d": _apply_layer,
+    "maxpool": _maxpool,
+    "avgpool": _avgpool,
+    "globalmaxpool": _globalmaxpool,
+    "globalavgpool": _globalavgpool,
+    "batchnorm": _apply_layer,
+    "dense": _apply_layer,
+    "embedding": _embedding,
+    "lstm": _lstm,
+    "dropout": _apply_layer,
+    "relu": lambda net, node, inputs, values: F.relu(inputs[0]),
+    "tanh": lambda net, node, inputs, values: F.tanh(inputs[0]),
+    "sigmoid": lambda net, node, inputs, values: F.sigmoid(inputs[0]),
+    "flatten": _flatten,
+    "add": lambda net, node, inputs, values: sum(inputs[1:], inputs[0]),
+    "concat": _concat,
+}
+
+
+# ---- weights ------------------------------------------------------------------------------------
+
+
+def tensors_of(node, layer):
+    """{canonical parameter: tensor}."""
+    op = node["op"]
+    if op in ("conv2d", "dense"):
+        tensors = {"kernel": layer.weight}
+        if node["bias"]:
+            tensors["bias"] = layer.bias
+        return tensors
+    if op == "batchnorm":
+        return {
+            "gamma": layer.weight,
+            "beta": layer.bias,
+            "mean": layer._mean,
+            "variance": layer._variance,
+        }
+    if op == "embedding":
+        return {"table": layer.weight}
+    return {
+        "input_kernel": layer.weight_ih_l0,
+        "recurrent_kernel": layer.weight_hh_l0,
+        "bias": layer.bias_ih_l0,
+    }
+
+
+def parameter_in(layout, node, name, value):
+    """A canonical parameter as Paddle keeps it: as others do, but dense kernels are [in, out]."""
+    value = layout.parameter_in(node, name, value)
+    return value.T if node["op"] == "dense" and name == "kernel" else value
+
+
+def parameter_out(layout, node, name, value):
+    """The canonical form of a parameter, or of its gradient: a copy."""
+    value = value.T if node["op"] == "dense" and name == "kernel" else value
+    return layout.parameter_out(node, name, value)
