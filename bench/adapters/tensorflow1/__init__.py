@@ -1,0 +1,45 @@
+"""TensorFlow 1: tf.layers and tf.nn in a graph, trained by tf.train in a session. Images are NHWC."""
+
+import logging
+import os
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import tensorflow as tf
+
+from bench.formats import Unsupported
+
+VARIANTS = ("session",)
+
+logging.getLogger("tensorflow").setLevel(logging.ERROR)  # 1.15 warns of every name that 2.0 lacks
+_config = tf.ConfigProto()
+"""What every session is made with; set_up fills it in."""
+
+
+def set_up(options):
+    if options.device == "gpu":
+        if not tf.test.is_gpu_available():
+            raise Unsupported("this TensorFlow sees no GPU")
+        _config.gpu_options.allow_growth = True
+    else:
+        _config.device_count["GPU"] = 0
+    if options.threads:
+        _config.intra_op_parallelism_threads = options.threads
+        _config.inter_op_parallelism_threads = 1
+
+
+def describe():
+    return {
+        "framework": "tensorflow",
+        "version": tf.__version__,
+        # 0: TensorFlow takes as many as there are cores
+        "threads": _config.intra_op_parallelism_threads or len(os.sched_getaffinity(0)),
+        "inter_op_threads": _config.inter_op_parallelism_threads or None,
+        "kernels": {"cuda": tf.test.is_built_with_cuda(), "compiler": str(tf.COMPILER_VERSION)},
+    }
+
+
+def build(graph, recipe, options):
+    from bench.adapters.tensorflow1.model import SessionModel
+
+    return SessionModel(graph, recipe, options, _config)

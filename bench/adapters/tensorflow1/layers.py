@@ -1,0 +1,178 @@
+"""The graph as tf.layers: one function for each op, and where each layer keeps its weights."""
+
+import numpy as np
+import tensorflow as tf
+
+from bench.adapters import tensorflow_nn as nn
+from bench.ops import shapes_of
+
+
+class Net:
+    """The graph's layers by node, laid out in the graph's order."""
+
+    def __init__(self, graph, native):
+        self._native = native
+        shapes = shapes_of(graph)
+        self.layers = {
+            node["name"]: LAYERS[node["op"]](node, shapes[node["inputs"][0]], native)
+            for node in graph["nodes"]
+            if node["op"] in LAYERS
+        }
+
+    def lay_out(self, known, nodes, training):
+        """Every value by name: those that are known, and those of the nodes."""
+        values = dict(known)
+        context = nn.Context(values, training, self._native)
+        for node in nodes:
+            read = [values[source] for source in node["inputs"]]
+            layer = self.layers.get(node["name"])
+            values[node["name"]] = OPERATIONS[node["op"]](layer, node, read, context)
+        return values
+
+
+# ---- layers: what has parameters or a mode ------------------------------------------------------
+
+
+def _conv2d_layer(node, source, native):
+    return tf.layers.Conv2D(
+        node["filters"],
+        node["kernel"],
+        strides=node["stride"],
+        padding=nn.padding_word(node, source) or "valid",
+        use_bias=node["bias"],
+        name=node["name"],
+    )
+
+
+def _batchnorm_layer(node, source, native):
+    if native:
+        return tf.layers.BatchNormalization(name=node["name"])
+    # the fused kernel keeps the unbiased running variance, the plain formula the biased one
+    return tf.layers.BatchNormalization(
+        momentum=node["keep"], epsilon=node["epsilon"], fused=node["unbiased"], name=node["name"]
+    )
+
+
+def _dense_layer(node, source, native):
+    return tf.layers.Dense(node["units"], use_bias=node["bias"], name=node["name"])
+
+
+def _embedding_layer(node, source, native):
+    return tf.get_variable(node["name"] + "/table", [node["vocabulary"], node["units"]])
+
+
+def _lstm_layer(node, source, native):
+    from tensorflow.contrib.rnn import LSTMBlockFusedCell  # contrib is slow to import
+
+    return LSTMBlockFusedCell(node["units"], forget_bias=forget_bias(native), name=node["name"])
+
+
+def forget_bias(native):
+    """What the cell adds to the forget gate while it runs: in the graph, the bias has it."""
+    return 1.0 if native else 0.0
+
+
+LAYERS = {
+    "conv2d": _conv2d_layer,
+    "batchnorm": _batchnorm_layer,
+    "dense": _dense_layer,
+    "embedding": _embedding_layer,
+    "lstm": _lstm_layer,
+    "dropout": lambda node, source, native: tf.layers.Dropout(node["rate"], name=node["name"]),
+}
+
+
+# ---- operations ---------------------------------------------------------------------------------
+
+
+def _conv2d(layer, node, inputs, context):
+    x = inputs[0]
+    return layer(x if nn.padding_word(node, x.shape[1:3]) else nn.padded(node, x))
+
+
+def _batchnorm(layer, node, inputs, context):
+    x, shape = inputs[0], node["shape"]
+    if context.native or not node["unbiased"] or len(shape) == 3:
+        return layer(x, training=context.training)
+    # the fused kernel takes images only: every row is an image of one pixel
+    image = tf.reshape(x, [-1, 1, 1, shape[-1]])
+    return tf.reshape(layer(image, training=context.training), [-1] + shape)
+
+
+def _lstm(layer, node, inputs, context):
+    values, name = context.values, node["name"]
+    initial = None
+    if node["initial"]:
+        h, c = (values[source] for source in node["initial"])
+        initial = (c, h)
+    sequence, (c, h) = layer(
+        tf.transpose(inputs[0], [1, 0, 2]),
+        initial_state=initial,
+        dtype=tf.float32,
+        sequence_length=values[node["lengths"]] if node["lengths"] else None,
+    )
+    values[name + ":h"], values[name + ":c"] = h, c
+    return h if node["output"] == "last" else tf.transpose(sequence, [1, 0, 2])
+
+
+OPERATIONS = {
+    "conv2d": _conv2d,
+    "maxpool": nn.max_pool,
+    "avgpool": nn.average_pool,
+    "globalmaxpool": nn.global_max_pool,
+    "globalavgpool": nn.global_average_pool,
+    "batchnorm": _batchnorm,
+    "dense": lambda layer, node, inputs, context: layer(inputs[0]),
+    "embedding": lambda layer, node, inputs, context: tf.nn.embedding_lookup(layer, inputs[0]),
+    "lstm": _lstm,
+    "dropout": lambda layer, node, inputs, context: layer(inputs[0], training=context.training),
+    "relu": nn.relu,
+    "tanh": nn.tanh,
+    "sigmoid": nn.sigmoid,
+    "flatten": nn.flatten,
+    "add": nn.add,
+    "concat": nn.concat,
+}
+
+
+# ---- weights ------------------------------------------------------------------------------------
+
+
+def variables_of(node, layer):
+    """{canonical parameter: variable}; the LSTM's two kernels are one variable, `kernels`."""
+    if node["op"] == "embedding":
+        return {"table": layer}
+    if node["op"] == "lstm":
+        kernels, bias = layer.variables
+        return {"kernels": kernels, "bias": bias}
+    return nn.variables_of(node, layer)
+
+
+def _swap_gates(value):
+    """Gates i,f,g,o to i,g,f,o, and back: it is its own inverse."""
+    i, f, g, o = np.split(value, 4, axis=-1)
+    return np.concatenate([i, g, f, o], axis=-1)
+
+
+def to_tensorflow(node, parameters, forget):
+    """Values by variable from canonical ones."""
+    if node["op"] != "lstm":
+        return parameters
+    kernels = np.concatenate([parameters["input_kernel"], parameters["recurrent_kernel"]])
+    bias = parameters["bias"].copy()
+    bias[node["units"] : 2 * node["units"]] -= forget
+    return {"kernels": _swap_gates(kernels), "bias": _swap_gates(bias)}
+
+
+def from_tensorflow(node, values, forget=0.0):
+    """Canonical values from those by variable."""
+    if node["op"] != "lstm":
+        return values
+    kernels, bias = _swap_gates(values["kernels"]), _swap_gates(values["bias"])
+    bias[node["units"] : 2 * node["units"]] += forget
+    features = len(kernels) - node["units"]
+    return {
+        "input_kernel": kernels[:features],
+        "recurrent_kernel": kernels[features:],
+        "bias": bias,
+    }

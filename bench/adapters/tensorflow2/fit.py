@@ -1,0 +1,160 @@
+"""TensorFlow 2's other ordinary way to train: Keras' compile and fit, one fit call an epoch."""
+
+import itertools
+import time
+
+import numpy as np
+import tensorflow as tf
+
+from bench.adapters.tensorflow2.model import FunctionModel, first_inputs, open_spec
+from bench.ops import shapes_of, trained_nodes
+
+_RELEASE = tuple(int(part) for part in tf.__version__.split(".")[:2])
+_KERAS = tf.keras.losses
+_LOSSES = {
+    "softmax-cross-entropy": lambda: _KERAS.SparseCategoricalCrossentropy(from_logits=True),
+    "sigmoid-cross-entropy": lambda: _KERAS.BinaryCrossentropy(from_logits=True),
+    "mean-squared-error": _KERAS.MeanSquaredError,
+    "mean-absolute-error": _KERAS.MeanAbsoluteError,
+}
+
+
+class Trained(tf.keras.Model):
+    """The part of the net that is trained, with one output for each loss of the recipe."""
+
+    def __init__(self, net, graph, recipe):
+        super().__init__()
+        nodes = trained_nodes(graph, recipe)
+        self.trained_layers = [
+            net.by_node[node["name"]] for node in nodes if node["name"] in net.by_node
+        ]
+        shapes = shapes_of(graph)
+        masked = any(spec["mask"] for spec in recipe["losses"])
+
+        def outputs(inputs, training):
+            # Keras 2 makes a column of a row of numbers
+            inputs = {name: tf.reshape(x, [-1] + shapes[name]) for name, x in inputs.items()}
+            values = net.run(inputs, nodes, training)
+            return [
+                tf.reshape(values[spec["output"]], [-1] + _places(spec, shapes))
+                if masked
+                else values[spec["output"]]
+                for spec in recipe["losses"]
+            ]
+
+        self._outputs = outputs  # a function: Keras would track and wrap lists and dictionaries
+
+    @tf.autograph.experimental.do_not_convert
+    def call(self, inputs, training=False):
+        if tf.is_tensor(training):
+            training = False  # TensorFlow 2.1 tries the model out before it trains
+        return _alone(self._outputs(inputs, training))
+
+
+def _places(spec, shapes):
+    """[places, values of each] of a loss's output: the form in which every Keras takes a mask.
+
+    TensorFlow 2.1 weighs the places of three-dimensional outputs only.
+    """
+    size = int(np.prod(shapes[spec["output"]]))
+    values = shapes[spec["output"]][-1] if spec["name"] == "softmax-cross-entropy" else 1
+    return [size // values, values]
+
+
+class FitModel(FunctionModel):
+    """Keras' own loop: compile and fit, one fit call an epoch."""
+
+    def __init__(self, graph, recipe, options):
+        super().__init__(graph, recipe, options)
+        self._losses, self._shapes = recipe["losses"], shapes_of(graph)
+        self._masked = any(spec["mask"] for spec in self._losses)
+        temporal = {"sample_weight_mode": "temporal"} if self._masked and _RELEASE < (2, 2) else {}
+        self._keras = Trained(self._net, graph, recipe)
+        self._keras(first_inputs(graph))
+        self._keras.compile(
+            optimizer=self._optimizer,
+            loss=_alone([_LOSSES[spec["name"]]() for spec in self._losses]),
+            loss_weights=[spec["weight"] for spec in self._losses],
+            **temporal
+        )
+        self.path["xla"] = bool(getattr(self._keras, "jit_compile", False))
+
+    def train_step(self, batch):
+        kept = []
+        self.train_epoch([batch], lambda handle, seconds: kept.append(handle))
+        return kept[0]
+
+    def train_epoch(self, batches, on_step):
+        net, known = self._keras, {"steps": None}
+
+        class Steps(tf.keras.callbacks.Callback):
+            def on_train_batch_begin(self, batch, logs=None):
+                net.reset_metrics()  # else Keras reports a running mean
+                self.began = time.monotonic()
+
+            def on_train_batch_end(self, batch, logs=None):
+                loss = float(logs["loss"])
+                on_step(loss, time.monotonic() - self.began)
+                if _RELEASE >= (2, 16):
+                    # Keras 3 would begin one step more, find no data, and count it all the same
+                    net.stop_training = batch + 1 == known["steps"]
+
+        def examples():
+            current, count = ahead[0], 1
+            for following in itertools.chain(ahead[1:], rest):
+                yield current
+                current, count = following, count + 1
+            known["steps"] = count  # told before the last is handed out
+            yield current
+
+        rest = map(self._as_keras, batches)
+        ahead = list(itertools.islice(rest, 2))  # TensorFlow 2.1 begins anew after a first look
+        dataset = _dataset(examples, ahead[0])
+        net.fit(dataset, epochs=1, verbose=0, shuffle=False, callbacks=[Steps()])
+
+    def _as_keras(self, batch):
+        """(inputs, targets) or (inputs, targets, weights of the places)."""
+        inputs = {spec["name"]: batch[spec["name"]] for spec in self._graph["inputs"]}
+        targets = [self._target(spec, batch) for spec in self._losses]
+        if not self._masked:
+            return inputs, _alone(targets)
+        return inputs, _alone(targets), _alone([self._weights(spec, batch) for spec in self._losses])
+
+    def _target(self, spec, batch):
+        target = batch[spec["target"]]
+        if self._masked:
+            return target.reshape(len(target), -1, 1)
+        # Keras 3 would take classes of a shape [T] for those of an output [T, 1] without its axis
+        return target[..., None] if spec["name"] == "softmax-cross-entropy" else target
+
+    def _weights(self, spec, batch):
+        rows = len(batch[spec["target"]])
+        if not spec["mask"]:
+            return np.ones((rows, _places(spec, self._shapes)[0]), np.float32)
+        mask = np.asarray(batch[spec["mask"]], np.float32).reshape(rows, -1)
+        # Keras divides by the number of all places, so the places that count weigh more
+        return mask * (mask.size / max(mask.sum(), 1))
+
+    def losses(self, handles):
+        return list(handles)
+
+    def sync(self):
+        pass  # the loss that fit reports has been waited for
+
+
+def _alone(values):
+    """Keras' way with one output: the thing itself, not a tuple of one."""
+    return tuple(values) if len(values) > 1 else values[0]
+
+
+def _dataset(examples, first):
+    """A tf.data.Dataset of what `examples()` yields, shaped like `first`."""
+    specs = tf.nest.map_structure(open_spec, first)
+    if _RELEASE >= (2, 4):
+        dataset = tf.data.Dataset.from_generator(examples, output_signature=specs)
+    else:
+        types = tf.nest.map_structure(lambda spec: spec.dtype, specs)
+        shapes = tf.nest.map_structure(lambda spec: spec.shape, specs)
+        dataset = tf.data.Dataset.from_generator(examples, types, shapes)
+    # what TensorFlow 2.1 had prefetched when it took its first look would be lost
+    return dataset.prefetch(1) if _RELEASE >= (2, 2) else dataset

@@ -1,0 +1,157 @@
+"""The graph as Keras layers: one function for each op, and where each layer keeps its weights."""
+
+import tensorflow as tf
+
+from bench.adapters import tensorflow_nn as nn
+from bench.ops import shapes_of
+
+layers = tf.keras.layers
+
+KERAS_3 = tuple(int(part) for part in tf.__version__.split(".")[:2]) >= (2, 16)
+
+
+class Net(tf.keras.Model):
+    """The graph's layers by node, run in the graph's order."""
+
+    def __init__(self, graph, native):
+        super().__init__()
+        self._native = native
+        shapes = shapes_of(graph)
+        self.by_node = {
+            node["name"]: LAYERS[node["op"]](node, shapes[node["inputs"][0]], native)
+            for node in graph["nodes"]
+            if node["op"] in LAYERS
+        }
+
+    def run(self, inputs, nodes, training):
+        """Every value by name: the inputs, and those of the nodes."""
+        values = dict(inputs)
+        context = nn.Context(values, training, self._native)
+        for node in nodes:
+            read = [values[source] for source in node["inputs"]]
+            layer = self.by_node.get(node["name"])
+            values[node["name"]] = OPERATIONS[node["op"]](layer, node, read, context)
+        return values
+
+
+# ---- layers: what has parameters or a mode ------------------------------------------------------
+
+
+def _conv2d_layer(node, source, native):
+    return layers.Conv2D(
+        node["filters"],
+        tuple(node["kernel"]),
+        strides=tuple(node["stride"]),
+        padding=nn.padding_word(node, source) or "valid",
+        use_bias=node["bias"],
+        name=node["name"],
+    )
+
+
+def _batchnorm_layer(node, source, native):
+    if native:
+        return layers.BatchNormalization(name=node["name"])
+    # the fused kernel, which only Keras 2 has, takes no epsilon below 1.001e-5
+    plain = {"fused": False} if node["epsilon"] < 1e-5 and not KERAS_3 else {}
+    return layers.BatchNormalization(
+        momentum=node["keep"], epsilon=node["epsilon"], name=node["name"], **plain
+    )
+
+
+def _dense_layer(node, source, native):
+    return layers.Dense(node["units"], use_bias=node["bias"], name=node["name"])
+
+
+def _embedding_layer(node, source, native):
+    return layers.Embedding(node["vocabulary"], node["units"], name=node["name"])
+
+
+def _lstm_layer(node, source, native):
+    return layers.LSTM(
+        node["units"],
+        return_sequences=node["output"] == "sequence",
+        return_state=True,
+        recurrent_activation="sigmoid",
+        name=node["name"],
+    )
+
+
+LAYERS = {
+    "conv2d": _conv2d_layer,
+    "batchnorm": _batchnorm_layer,
+    "dense": _dense_layer,
+    "embedding": _embedding_layer,
+    "lstm": _lstm_layer,
+    "dropout": lambda node, source, native: layers.Dropout(node["rate"], name=node["name"]),
+}
+
+
+# ---- operations ---------------------------------------------------------------------------------
+
+
+def _conv2d(layer, node, inputs, context):
+    x = inputs[0]
+    return layer(x if nn.padding_word(node, x.shape[1:3]) else nn.padded(node, x))
+
+
+def _batchnorm(layer, node, inputs, context):
+    x = inputs[0]
+    # TensorFlow's fused kernel keeps the unbiased variance; Keras' own formula, which all but
+    # images and all of Keras 3 get, the biased one
+    unbiased = bool(getattr(layer, "fused", False))
+    if not context.training or context.native or unbiased == node["unbiased"]:
+        return layer(x, training=context.training)
+    old = node["keep"] * tf.identity(layer.moving_variance)
+    y = layer(x, training=True)
+    added = tf.identity(layer.moving_variance) - old
+    rows = tf.cast(tf.size(x) / node["shape"][-1], tf.float32)
+    less = (rows - 1) / rows
+    layer.moving_variance.assign(old + (added / less if node["unbiased"] else added * less))
+    return y
+
+
+def _lstm(layer, node, inputs, context):
+    values, name, x = context.values, node["name"], inputs[0]
+    mask = tf.sequence_mask(values[node["lengths"]], x.shape[1]) if node["lengths"] else None
+    initial = [values[source] for source in node["initial"]] if node["initial"] else None
+    y, h, c = layer(x, mask=mask, initial_state=initial, training=context.training)
+    values[name + ":h"], values[name + ":c"] = h, c
+    if node["output"] == "sequence" and mask is not None:
+        y = y * tf.cast(mask, y.dtype)[:, :, None]  # Keras repeats the last output
+    return y
+
+
+OPERATIONS = {
+    "conv2d": _conv2d,
+    "maxpool": nn.max_pool,
+    "avgpool": nn.average_pool,
+    "globalmaxpool": nn.global_max_pool,
+    "globalavgpool": nn.global_average_pool,
+    "batchnorm": _batchnorm,
+    "dense": lambda layer, node, inputs, context: layer(inputs[0]),
+    "embedding": lambda layer, node, inputs, context: layer(inputs[0]),
+    "lstm": _lstm,
+    "dropout": lambda layer, node, inputs, context: layer(inputs[0], training=context.training),
+    "relu": nn.relu,
+    "tanh": nn.tanh,
+    "sigmoid": nn.sigmoid,
+    "flatten": nn.flatten,
+    "add": nn.add,
+    "concat": nn.concat,
+}
+
+
+# ---- weights ------------------------------------------------------------------------------------
+
+
+def variables_of(node, layer):
+    """{canonical parameter: variable}."""
+    if node["op"] == "embedding":
+        return {"table": layer.embeddings}
+    if node["op"] == "lstm":
+        return {
+            "input_kernel": layer.cell.kernel,
+            "recurrent_kernel": layer.cell.recurrent_kernel,
+            "bias": layer.cell.bias,
+        }
+    return nn.variables_of(node, layer)

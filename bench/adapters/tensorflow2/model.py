@@ -1,0 +1,139 @@
+"""The model: a training step and a prediction as tf.functions, weights in and out."""
+
+import os
+
+import numpy as np
+import tensorflow as tf
+
+from bench.adapters.base import Model
+from bench.adapters.tensorflow2.layers import Net, variables_of
+from bench.adapters.tensorflow2.training import optimizer_of
+from bench.adapters.tensorflow_nn import choices, dense_gradient, total_loss
+from bench.ops import nodes_for, trained_nodes, values_of
+from bench.weights import is_state
+
+
+class FunctionModel(Model):
+    """GradientTape inside a tf.function: the loop that TensorFlow 2 users write themselves."""
+
+    def __init__(self, graph, recipe, options):
+        self._graph, self._recipe = graph, recipe
+        native = options.setting == "native"
+        self._net = Net(graph, native)
+        self._net.run(first_inputs(graph), graph["nodes"], training=False)  # makes the variables
+        self._trained = trained_nodes(graph, recipe)
+        self._predicted = nodes_for(graph, graph["outputs"])
+        self._parameters = [
+            (node, name, variable)
+            for node in self._trained
+            for name, variable in sorted(self._variables_of(node).items())
+            if not is_state(node, name)
+        ]
+        self._optimizer = optimizer_of(recipe, self._parameters, native)
+        self._step = self._evaluate = self._last = None
+        self.path = {"loop": options.variant, "layout": "NHWC"}
+        self.path.update(choices(graph, self._net.by_node, self._optimizer.get_config(), native))
+        if native:
+            self.path["initial"] += "; recurrent kernels orthogonal, tables uniform-0.05"
+
+    def _variables_of(self, node):
+        return variables_of(node, self._net.by_node[node["name"]]) if node["parameters"] else {}
+
+    def _gradients_of(self, batch):
+        with tf.GradientTape() as tape:
+            values = self._net.run(batch, self._trained, training=True)
+            loss = total_loss(self._recipe, values, batch)
+        return loss, tape.gradient(loss, [_raw(variable) for _, _, variable in self._parameters])
+
+    def _take_step(self, batch):
+        loss, gradients = self._gradients_of(batch)
+        if gradients:
+            variables = [variable for _, _, variable in self._parameters]
+            self._optimizer.apply_gradients(zip(gradients, variables))
+        return loss
+
+    def train_step(self, batch):
+        if self._step is None:
+            self._step = _function(self._take_step, batch)
+        self._last = self._step(batch)
+        return self._last
+
+    def losses(self, handles):
+        return [float(handle) for handle in handles]
+
+    def predict(self, batch):
+        inputs = self._inputs(batch)
+        if self._evaluate is None:
+            self._evaluate = _function(self._outputs, inputs)
+        values = self._evaluate(inputs)
+        return {name: value.numpy() for name, value in zip(self._graph["outputs"], values)}
+
+    def _outputs(self, inputs):
+        values = self._net.run(inputs, self._predicted, training=False)
+        return [values[name] for name in self._graph["outputs"]]
+
+    def _inputs(self, batch):
+        return {s["name"]: tf.convert_to_tensor(batch[s["name"]]) for s in self._graph["inputs"]}
+
+    def activations(self, batch, training=False):
+        values = self._net.run(self._inputs(batch), self._graph["nodes"], training)
+        return {name: values[name].numpy() for name in values_of(self._graph)}
+
+    def gradients(self, batch):
+        tensors = {name: tf.convert_to_tensor(value) for name, value in batch.items()}
+        loss, tensors = self._gradients_of(tensors)
+        gradients = {}
+        for (node, name, variable), tensor in zip(self._parameters, tensors):
+            value = dense_gradient(tensor, variable).numpy()
+            gradients.setdefault(node["name"], {})[name] = value
+        return float(loss), gradients
+
+    def weights(self):
+        return {
+            node["name"]: {
+                name: np.array(variable.numpy())
+                for name, variable in self._variables_of(node).items()
+            }
+            for node in self._graph["nodes"]
+            if node["parameters"]
+        }
+
+    def load(self, weights):
+        for node in self._graph["nodes"]:
+            for name, variable in self._variables_of(node).items():
+                variable.assign(weights[node["name"]][name])
+
+    def sync(self):
+        if self._last is not None:
+            self._last.numpy()
+
+    def save_native(self, folder):
+        self._net.save_weights(os.path.join(folder, "model.weights.h5"))
+        tf.train.Checkpoint(optimizer=self._optimizer).write(os.path.join(folder, "optimizer"))
+
+
+def first_inputs(graph):
+    """One row of legal inputs: zeros, which every table has, and lengths of 1."""
+    lengths = {node["lengths"] for node in graph["nodes"] if node["op"] == "lstm"}
+    return {
+        spec["name"]: (tf.ones if spec["name"] in lengths else tf.zeros)(
+            [1] + spec["shape"], spec["dtype"]
+        )
+        for spec in graph["inputs"]
+    }
+
+
+def _function(function, batch):
+    """A tf.function of batches like this one, of any size."""
+    signature = {name: open_spec(value) for name, value in batch.items()}
+    return tf.function(function, input_signature=[signature], autograph=False)
+
+
+def open_spec(value):
+    """The array's spec with the batch left open: a last, partial batch compiles nothing anew."""
+    return tf.TensorSpec((None,) + tuple(value.shape[1:]), value.dtype)
+
+
+def _raw(variable):
+    """The tf.Variable behind a Keras 3 variable; in Keras 2 it is one."""
+    return variable if isinstance(variable, tf.Variable) else variable.value

@@ -1,0 +1,49 @@
+"""The recipe's optimisers in Keras' words; the formulas of the losses are in tensorflow_nn."""
+
+import tensorflow as tf
+
+from bench.adapters.tensorflow_nn import dense_gradient, needs_dense_gradients
+from bench.weights import is_decayed
+
+
+def optimizer_of(recipe, trained, native):
+    """Keras' optimiser of the recipe; `trained` are (node, parameter's name, variable)."""
+    o, kinds = recipe["optimizer"], tf.keras.optimizers
+    decayed = {id(variable) for _, name, variable in trained if is_decayed(name)}
+    if o["name"] == "sgd":
+        kind = _corrected(kinds.SGD, recipe, decayed, native)
+        return kind(o["lr"], momentum=o["momentum"], nesterov=o["nesterov"])
+    if o["name"] == "adam":
+        kind = _corrected(kinds.Adam, recipe, decayed, native)
+        explicit = {"beta_1": o["beta1"], "beta_2": o["beta2"], "epsilon": o["epsilon"]}
+        return kind(o["lr"], **({} if native else explicit))
+    kind = _corrected(kinds.Adadelta, recipe, decayed, native)
+    explicit = {"rho": o["rho"], "epsilon": o["epsilon"]}
+    return kind(o["lr"], **({} if native else explicit))
+
+
+def _corrected(kind, recipe, decayed, native):
+    """The optimiser's class, made to follow the recipe's formula; `decayed` are ids of variables."""
+    o = recipe["optimizer"]
+    decay = o.get("weight_decay", 0.0)
+    dense = needs_dense_gradients(recipe, native)
+
+    class Corrected(kind):
+        def apply_gradients(self, pairs, *args, **kwargs):
+            pairs = [(self._with_decay(g, variable), variable) for g, variable in pairs]
+            if native or o["name"] != "adam":
+                return super().apply_gradients(pairs, *args, **kwargs)
+            # Keras' Adam has its epsilon inside the bias correction: moved outside each step
+            t = tf.cast(tf.identity(self.iterations) + 1, tf.float32)
+            self.epsilon = o["epsilon"] * tf.sqrt(1 - tf.pow(tf.constant(o["beta2"]), t))
+            done = super().apply_gradients(pairs, *args, **kwargs)
+            self.epsilon = o["epsilon"]
+            return done
+
+        def _with_decay(self, gradient, variable):
+            if decay and id(variable) in decayed:
+                return dense_gradient(gradient, variable) + decay * tf.identity(variable)
+            return dense_gradient(gradient, variable) if dense else gradient
+
+    Corrected.__name__ = kind.__name__
+    return Corrected
