@@ -168,6 +168,8 @@ def activation(net, node, inputs, values):
 
 
 def flatten(net, node, inputs, values):
+    if len(shape_of(inputs[0])) == 2:  # Keras 2 refuses a vector
+        return layers.Activation("linear", name=layer_name(node))(inputs[0])
     return layers.Flatten(name=layer_name(node))(inputs[0])
 
 

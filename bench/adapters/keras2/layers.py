@@ -1,6 +1,6 @@
 """The graph as Keras 2 layers: one function for each op."""
 
-import keras
+import numpy as np
 from keras import backend as K
 from keras import layers
 
@@ -10,12 +10,12 @@ from bench.adapters.keras_functional import BACKEND, layer_name
 if BACKEND == "theano":
     from bench.adapters import theano_maximum
 
-_SMALLEST_EPSILON = 1.001e-5
-"""Of the backends' own normalisations, as cuDNN wants it: Theano refuses less, TensorFlow takes
-this instead."""
+_LEAST_EPSILON = 1e-5
+"""That the backends' own normalisations take, as cuDNN does: Theano refuses less, TensorFlow takes
+1.001e-5 instead."""
 
 
-class BatchNorm(keras.layers.BatchNormalization):
+class BatchNorm(layers.BatchNormalization):
     """Keras' own normalisation, with running statistics as the graph has them.
 
     Keras 2 multiplies the variance by n/(n-1-epsilon); TensorFlow's fused kernel has multiplied it
@@ -23,6 +23,12 @@ class BatchNorm(keras.layers.BatchNormalization):
     """
 
     unbiased = False
+
+    def __init__(self, **settings):
+        super(BatchNorm, self).__init__(**settings)
+        if BACKEND == "theano" and self.epsilon == _LEAST_EPSILON:
+            # it compares the nearest float32, which is just below
+            self.epsilon = float(np.nextafter(np.float32(_LEAST_EPSILON), np.float32(1)))
 
     def call(self, inputs, training=None):
         rows = K.cast(K.prod(K.shape(inputs)[:-1]), K.floatx())
@@ -46,7 +52,7 @@ class BatchNorm(keras.layers.BatchNormalization):
     def _normalised_by_batch(self, x, rows):
         """The normalised values, the batch's mean and its biased variance."""
         axes = list(range(K.ndim(x) - 1))
-        if self.epsilon < _SMALLEST_EPSILON:
+        if self.epsilon < _LEAST_EPSILON:
             mean = K.mean(x, axis=axes)
             variance = K.mean(K.square(x - mean), axis=axes)
             return self._normalised(x, mean, variance), mean, variance
@@ -60,7 +66,7 @@ class BatchNorm(keras.layers.BatchNormalization):
         return y, mean, variance
 
     def _normalised(self, x, mean, variance):
-        if self.epsilon < _SMALLEST_EPSILON:
+        if self.epsilon < _LEAST_EPSILON:
             return (x - mean) * (self.gamma / K.sqrt(variance + self.epsilon)) + self.beta
         return K.batch_normalization(
             x, mean, variance, self.beta, self.gamma, axis=-1, epsilon=self.epsilon
