@@ -22,21 +22,22 @@ class BatchNorm(layers.BatchNormalization):
 
 
 def _conv2d(net, node, inputs, values):
-    (down, right), (_, width, channels) = node["stride"], shape_of(inputs[0])[1:]
-    extra = width + sum(node["padding"][1]) - node["kernel"][1]
-    if (
-        BACKEND == "torch"
-        and not net.native
-        and channels == 1
-        and down == 1 < right
-        and extra < right
-    ):
-        # PyTorch 2.13 reads what is not the image's when one channel, whose strides are those of
-        # both layouts, gives one column by a stride: taken from all columns
-        every = dict(node, stride=[down, 1])
-        y = functional.conv2d(net, every, inputs, values)
+    if not net.native and _meets_fault_of_onednn(node, inputs[0]):
+        y = functional.conv2d(net, dict(node, stride=[1, 1]), inputs, values)
+        extra = shape_of(y)[2] - 1
         return layers.Cropping2D(((0, 0), (0, extra)), name="column_" + node["name"])(y)
     return functional.conv2d(net, node, inputs, values)
+
+
+def _meets_fault_of_onednn(node, x):
+    """Whether a convolution gives other numbers on a CPU.
+
+    oneDNN, in PyTorch 2.13 and TensorFlow 2.21, does when an image of one channel gives one column
+    by a stride of [1, 2 or more]. The column is then taken from those of the stride [1, 1].
+    """
+    down, right = node["stride"]
+    one_column = node["shape"][1] == 1 and down == 1 < right
+    return BACKEND != "jax" and one_column and shape_of(x)[-1] == 1
 
 
 def _batchnorm(net, node, inputs, values):
