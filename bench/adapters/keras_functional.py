@@ -11,7 +11,7 @@ import numpy as np
 from keras import layers
 
 from bench.adapters.base import Model
-from bench.ops import nodes_for, sources, trained_nodes
+from bench.ops import nodes_for, owner, sources, trained_nodes
 from bench.weights import is_state
 
 BACKEND = keras.backend.backend()
@@ -279,13 +279,11 @@ class FunctionalModel(Model):
             for each in self._variables
             if each[0]["name"] in trained and not is_state(each[0], each[1])
         ]
-        # Keras has one loss an output: each loss reads an output of its own
-        self._heads = [
-            layers.Activation("linear", name="loss_{}".format(k))(net.values[spec["output"]])
-            for k, spec in enumerate(recipe["losses"])
-        ]
+        self._heads = _heads(recipe, net)
         self._net = self._training_model()
+        self._net_inputs = net.inputs_for(self._loss_outputs())
         self._predictor = net.model(graph["outputs"])
+        self._predictor_inputs = net.inputs_for(graph["outputs"])
 
     def _training_model(self):
         return self._functional.model(self._loss_outputs(), self._heads)
@@ -293,16 +291,10 @@ class FunctionalModel(Model):
     def _loss_outputs(self):
         return [spec["output"] for spec in self._recipe["losses"]]
 
-    def _arrays(self, batch, names):
-        """The inputs that these values depend on, in their model's order."""
-        arrays = [batch[name] for name in self._functional.inputs_for(names)]
-        return [value[:, None] if value.ndim == 1 else value for value in arrays]
-
     def predict(self, batch):
-        names = self._graph["outputs"]
-        values = self._predictor.predict_on_batch(self._arrays(batch, names))
-        values = values if isinstance(values, (list, tuple)) else [values]
-        return {name: np.asarray(value) for name, value in zip(names, values)}
+        arrays = arrays_of(batch, self._predictor_inputs)
+        values = as_list(self._predictor.predict_on_batch(arrays))
+        return {name: np.asarray(v) for name, v in zip(self._graph["outputs"], values)}
 
     @abc.abstractmethod
     def _read(self, variables):
@@ -327,6 +319,28 @@ class FunctionalModel(Model):
         """{node: {parameter: gradient}} from {id of a variable: where its gradient was put}."""
         gradients = self._read([caught[id(variable)] for _, _, variable in self._learning])
         return _named(self._learning, gradients)
+
+
+def _heads(recipe, net):
+    """The tensor of each loss. Keras has one loss an output, and one output a layer by name."""
+    heads, used = [], set()
+    for k, spec in enumerate(recipe["losses"]):
+        head = net.values[spec["output"]]
+        if owner(spec["output"]) in used:
+            head = layers.Activation("linear", name="loss_{}".format(k))(head)
+        used.add(owner(spec["output"]))
+        heads.append(head)
+    return heads
+
+
+def arrays_of(batch, names):
+    """The batch's arrays for a model of these inputs."""
+    return [batch[name][:, None] if batch[name].ndim == 1 else batch[name] for name in names]
+
+
+def as_list(values):
+    """Keras gives the value of a single output without a list."""
+    return values if isinstance(values, (list, tuple)) else [values]
 
 
 def _named(variables, values):

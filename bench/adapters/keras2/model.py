@@ -7,7 +7,7 @@ from keras import backend as K
 
 from bench.adapters.keras2.layers import OPERATIONS
 from bench.adapters.keras2.training import GradientCatcher, is_adjusted, loss_of, optimizer_of
-from bench.adapters.keras_functional import BACKEND, FunctionalModel, Net
+from bench.adapters.keras_functional import BACKEND, FunctionalModel, Net, arrays_of
 from bench.ops import values_of
 from bench.weights import is_decayed
 
@@ -19,8 +19,7 @@ class BatchModel(FunctionalModel):
         decayed = {id(variable) for _, name, variable in self._learning if is_decayed(name)}
         optimizer = optimizer_of(recipe, decayed, self._native)
         self._compile(self._net, optimizer)
-        self._catching = None
-        self._functions = {}
+        self._catching = self._evaluated = None
         self.path = {
             "loop": "train_on_batch, as fit_generator does it",
             "backend": BACKEND,
@@ -48,20 +47,21 @@ class BatchModel(FunctionalModel):
 
     def _one_step(self, net, batch):
         targets = [_target(spec, batch) for spec in self._recipe["losses"]]
-        losses = net.train_on_batch(self._arrays(batch, self._loss_outputs()), targets)
+        losses = net.train_on_batch(arrays_of(batch, self._net_inputs), targets)
         return float(np.ravel(losses)[0])  # of several, the sum comes first
 
     def losses(self, handles):
         return list(handles)
 
     def activations(self, batch, training=False):
-        names = values_of(self._graph)
-        if not self._functions:
-            inputs = [self._functional.values[name] for name in self._functional.inputs_for(names)]
-            values = [self._functional.values[name] for name in names]
-            self._functions["values"] = K.function(inputs + [K.learning_phase()], values)
-        values = self._functions["values"](self._arrays(batch, names) + [int(training)])
-        return dict(zip(names, values))
+        net, names = self._functional, values_of(self._graph)
+        inputs = net.inputs_for(names)
+        if self._evaluated is None:
+            self._evaluated = K.function(
+                [net.values[name] for name in inputs] + [K.learning_phase()],
+                [net.values[name] for name in names],
+            )
+        return dict(zip(names, self._evaluated(arrays_of(batch, inputs) + [int(training)])))
 
     def gradients(self, batch):
         """Keras' own step with an optimiser that keeps what it is given."""

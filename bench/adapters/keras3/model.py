@@ -15,7 +15,7 @@ from bench.adapters.keras3.training import (
     is_adjusted,
     optimizer_of,
 )
-from bench.adapters.keras_functional import BACKEND, FunctionalModel, Net
+from bench.adapters.keras_functional import BACKEND, FunctionalModel, Net, arrays_of, as_list
 from bench.ops import values_of
 from bench.weights import is_decayed
 
@@ -50,7 +50,7 @@ class FitModel(FunctionalModel):
     def _rows(self, batch):
         """(inputs, targets) or, where a loss has a mask, (inputs, targets, weights)."""
         losses = self._recipe["losses"]
-        inputs = tuple(self._arrays(batch, self._loss_outputs()))
+        inputs = tuple(arrays_of(batch, self._net_inputs))
         targets = [batch[spec["target"]] for spec in losses]
         if not any(spec["mask"] for spec in losses):
             return inputs, _alone_or_tuple(targets)
@@ -103,8 +103,8 @@ class FitModel(FunctionalModel):
 
     def activations(self, batch, training=False):
         names = values_of(self._graph)
-        values = self._functional.model(names)(self._arrays(batch, names), training=training)
-        values = values if isinstance(values, (list, tuple)) else [values]
+        arrays = arrays_of(batch, self._functional.inputs_for(names))
+        values = as_list(self._functional.model(names)(arrays, training=training))
         return {name: ops.convert_to_numpy(value) for name, value in zip(names, values)}
 
     def gradients(self, batch):

@@ -70,7 +70,8 @@ class TheanoModel(Model):
 
     def _compile_values(self, names, training):
         expressions = self._net.expressions(names, deterministic=not training)
-        return theano.function(list(self._inputs_for(names).values()), expressions)
+        inputs = self._inputs_for(names)
+        return theano.function(list(inputs.values()), expressions), inputs
 
     def _loss_layers(self):
         return [self._net.values[name] for name in self._heads]
@@ -106,8 +107,8 @@ class TheanoModel(Model):
         return self._values(batch, values_of(self._graph), training)
 
     def _values(self, batch, names, training):
-        function = self._function("values", tuple(names), training)
-        values = function(*_arrays(batch, self._inputs_for(names)))
+        function, inputs = self._function("values", tuple(names), training)
+        values = function(*_arrays(batch, inputs))
         return {name: self._layout.value_out(name, v) for name, v in zip(names, values)}
 
     def gradients(self, batch):
