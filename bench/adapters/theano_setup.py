@@ -6,11 +6,12 @@
 - whether to use OpenMP: only where a number of threads was asked for; by default it does not
 """
 
-import ctypes
 import os
 import tempfile
 
-import numpy as np  # loads its OpenBLAS, which is then found among the mapped files
+import numpy as np  # loads its OpenBLAS, which is then found among the mapped libraries
+
+from bench import libraries
 
 
 def folder():
@@ -21,15 +22,12 @@ def folder():
 def blas():
     """The path of the OpenBLAS that NumPy has loaded; None where it has another or none."""
     np.dot(np.ones((2, 2), np.float32), np.ones((2, 2), np.float32))
-    with open("/proc/self/maps") as file:
-        paths = sorted({line.rstrip().split(" ")[-1] for line in file if "/libopenblas" in line})
-    return paths[0] if paths else None
+    return libraries.find("libopenblas")
 
 
 def blas_threads():
     """How many threads that OpenBLAS uses."""
-    path = blas()
-    return ctypes.CDLL(path).openblas_get_num_threads() if path else 1
+    return libraries.openblas_threads() or 1
 
 
 def import_theano():
@@ -53,11 +51,11 @@ def import_theano():
 
 def _linkable(library):
     """A folder in which the linker finds the library as `libopenblas.so`."""
-    place = os.path.join(folder(), "blas")
-    os.makedirs(place, exist_ok=True)
-    link = os.path.join(place, "libopenblas.so")
+    links = os.path.join(folder(), "blas")
+    os.makedirs(links, exist_ok=True)
+    link = os.path.join(links, "libopenblas.so")
     if not os.path.exists(link) or os.readlink(link) != library:
         fresh = "{}.{}".format(link, os.getpid())
         os.symlink(library, fresh)
         os.replace(fresh, link)
-    return place
+    return links

@@ -1,19 +1,15 @@
-"""Lasagne's layers, and those that Lasagne 0.1 lacks or that Theano needs help with."""
+"""Lasagne 0.1 on today's Theano, and layers that it lacks or that Theano needs help with."""
 
 import sys
 import types
 
 import numpy as np
+import theano
+from theano import tensor as T
+from theano.tensor.nnet import bn
+from theano.tensor.signal.pool import pool_2d
 
-from bench.adapters import theano_setup
 from bench.adapters.channels_first import symmetric
-from bench.formats import Unsupported
-
-theano = theano_setup.import_theano()
-
-from theano import tensor as T  # noqa: E402
-from theano.tensor.nnet import bn  # noqa: E402
-from theano.tensor.signal.pool import pool_2d  # noqa: E402
 
 # Lasagne 0.1 imports a module that Theano has renamed since
 _downsample = types.ModuleType("theano.tensor.signal.downsample")
@@ -76,14 +72,11 @@ class BatchNorm(L.Layer):
     def __init__(self, incoming, node, native):
         super(BatchNorm, self).__init__(incoming)
         channels = node["shape"][-1]
-        place = 1 if len(node["shape"]) == 3 else len(node["shape"])
-        self._axes = tuple(k for k in range(len(node["shape"]) + 1) if k != place)
-        self._biased = not node["unbiased"] and not native
+        self._ndim = len(node["shape"]) + 1
+        axis = 1 if self._ndim == 4 else self._ndim - 1
+        self._axes = tuple(k for k in range(self._ndim) if k != axis)
+        self._unbiased = node["unbiased"] or native
         self._keep, self._epsilon = (0.9, 1e-4) if native else (node["keep"], node["epsilon"])
-        if self._epsilon < 1e-5:
-            raise Unsupported("Theano's batch normalisation takes no epsilon below 1e-5")
-        if np.float32(self._epsilon) < 1e-5:  # 1e-5 itself: its nearest float32 is just below
-            self._epsilon = np.nextafter(np.float32(1e-5), np.float32(1))
         one, zero, shape = lasagne.init.Constant(1), lasagne.init.Constant(0), (channels,)
         self.gamma = self.add_param(one, shape, "gamma", regularizable=False)
         self.beta = self.add_param(zero, shape, "beta", regularizable=False)
@@ -92,27 +85,55 @@ class BatchNorm(L.Layer):
         self.updates = []
 
     def get_output_for(self, x, deterministic=False, **kwargs):
-        learnt, kept = (self.gamma, self.beta), (self.mean, self.variance)
         if deterministic:
-            return bn.batch_normalization_test(
-                x, *(learnt + kept), axes=self._axes, epsilon=self._epsilon
-            )
+            return self._normalised(x, self.mean, self.variance)
+        rows = T.cast(x.size // self.gamma.size, "float32")
+        keep, share = np.float32(self._keep), np.float32(1 - self._keep)
+        if self._epsilon < _LEAST_EPSILON:
+            mean = x.mean(self._axes)
+            variance = T.sqr(x - self._spread(mean)).mean(self._axes)
+            y = self._normalised(x, mean, variance)
+            added = share * variance * (rows / (rows - 1) if self._unbiased else 1)
+            self.updates = [
+                (self.mean, keep * self.mean + share * mean),
+                (self.variance, keep * self.variance + added),
+            ]
+            return y
         y, _, _, mean, variance = bn.batch_normalization_train(
             x,
             self.gamma,
             self.beta,
             axes=self._axes,
-            epsilon=self._epsilon,
+            epsilon=_float32_above(self._epsilon),
             running_average_factor=1 - self._keep,
             running_mean=self.mean,
             running_var=self.variance,
         )
-        if self._biased:  # Theano keeps the unbiased one: take n/(n-1) out of what it adds
-            old = self._keep * self.variance
-            rows = T.cast(x.size // self.gamma.size, "float32")
-            variance = old + (variance - old) * (rows - 1) / rows
+        if not self._unbiased:  # Theano keeps the unbiased one: n/(n-1) is taken out again
+            variance = keep * self.variance + (variance - keep * self.variance) * (rows - 1) / rows
         self.updates = [(self.mean, mean), (self.variance, variance)]
         return y
+
+    def _normalised(self, x, mean, variance):
+        if self._epsilon < _LEAST_EPSILON:
+            scale = self.gamma / T.sqrt(variance + np.float32(self._epsilon))
+            return (x - self._spread(mean)) * self._spread(scale) + self._spread(self.beta)
+        statistics = (self.gamma, self.beta, mean, variance)
+        epsilon = _float32_above(self._epsilon)
+        return bn.batch_normalization_test(x, *statistics, axes=self._axes, epsilon=epsilon)
+
+    def _spread(self, vector):
+        """One value a channel, along all the other axes."""
+        return vector.dimshuffle(*("x" if k in self._axes else 0 for k in range(self._ndim)))
+
+
+_LEAST_EPSILON = 1e-5
+"""That Theano's normalisation takes, as cuDNN does."""
+
+
+def _float32_above(epsilon):
+    """Theano compares the nearest float32, and that of 1e-5 is just below."""
+    return max(np.float32(epsilon), np.nextafter(np.float32(_LEAST_EPSILON), np.float32(1)))
 
 
 class StatefulLSTM(L.MergeLayer):
@@ -136,7 +157,7 @@ class StatefulLSTM(L.MergeLayer):
         fed = T.dot(inputs[0].dimshuffle(1, 0, 2), self.W_in) + self.b
         masks = [inputs[1].dimshuffle(1, 0, "x")] if self._masked else []
         zeros = T.zeros((inputs[0].shape[0], units), "float32")
-        initial = inputs[-2:] if self._started else [zeros, zeros]
+        initial = [unbroadcast(x) for x in (inputs[-2:] if self._started else [zeros, zeros])]
 
         def step(*arguments):
             z, mask, (h, c, W_hid) = arguments[0], arguments[1:-3], arguments[-3:]
@@ -152,22 +173,9 @@ class StatefulLSTM(L.MergeLayer):
         return T.concatenate([h, c], axis=2).dimshuffle(1, 0, 2)
 
 
-def maxpool(node, x):
-    """The largest of a window's shifted images: a tie's gradient goes to the first alone."""
-    (top, bottom), (left, right) = node["padding"]
-    if top or bottom or left or right:
-        size = (x.shape[2] + top + bottom, x.shape[3] + left + right)
-        space = T.alloc(np.float32(-np.inf), x.shape[0], x.shape[1], *size)
-        inside = slice(top, size[0] - bottom), slice(left, size[1] - right)
-        x = T.set_subtensor(space[(slice(None), slice(None)) + inside], x)
-    (rows, columns), (down, right) = node["shape"][:2], node["stride"]
-    y = None
-    for i in range(node["size"][0]):
-        for j in range(node["size"][1]):
-            part = x[:, :, i : i + (rows - 1) * down + 1 : down]
-            part = part[:, :, :, j : j + (columns - 1) * right + 1 : right]
-            y = part if y is None else T.maximum(y, part)
-    return y
+def unbroadcast(x):
+    """The same value with no axis known to be of size one: scan wants types that do not change."""
+    return T.patternbroadcast(x, (False,) * x.ndim)
 
 
 def average_pool(node, x, size):
@@ -181,14 +189,3 @@ def average_pool(node, x, size):
     return pool_2d(padded, mode="sum", **pool) / T.patternbroadcast(
         counted, (True, True, False, False)
     )
-
-
-def globalmaxpool(x):
-    flat = x.flatten(3)  # by the place of the first maximum: T.max gives each tie the gradient
-    first = T.argmax(flat, axis=2)
-    rows, channels = T.arange(flat.shape[0]), T.arange(flat.shape[1])
-    return flat[rows.dimshuffle(0, "x"), channels.dimshuffle("x", 0), first]
-
-
-def rectify(x):
-    return T.switch(x > 0, x, np.float32(0))  # Lasagne's has a gradient of 1/2 at 0

@@ -1,0 +1,132 @@
+"""Keras 3 on TensorFlow, JAX or PyTorch: compile and fit. Images are NHWC.
+
+KERAS_BACKEND says what Keras runs on, before it is imported.
+"""
+
+import os
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import keras
+
+from bench.formats import Unsupported
+
+VARIANTS = ("fit",)
+
+_BACKEND = keras.backend.backend()
+_CORES = len(os.sched_getaffinity(0))
+
+
+def set_up(options):
+    {"tensorflow": _set_up_tensorflow, "jax": _set_up_jax, "torch": _set_up_torch}[_BACKEND](
+        options
+    )
+    # as Keras ships: a file in the user's home may say otherwise
+    keras.config.set_floatx("float32")
+    keras.config.set_epsilon(1e-7)
+    keras.config.set_image_data_format("channels_last")
+    keras.utils.set_random_seed(options.seed)
+
+
+def describe():
+    description = {
+        "framework": "keras",
+        "version": keras.__version__,
+        "backend": _BACKEND,
+    }
+    description.update(
+        {"tensorflow": _describe_tensorflow, "jax": _describe_jax, "torch": _describe_torch}[
+            _BACKEND
+        ]()
+    )
+    return description
+
+
+def build(graph, recipe, options):
+    from bench.adapters.keras3.model import FitModel
+
+    return FitModel(graph, recipe, options)
+
+
+# ---- what Keras runs on -------------------------------------------------------------------------
+
+
+def _set_up_tensorflow(options):
+    import tensorflow as tf
+
+    gpus = tf.config.list_physical_devices("GPU")
+    if options.device == "gpu" and not gpus:
+        raise Unsupported("this TensorFlow sees no GPU")
+    if options.device == "cpu":
+        tf.config.set_visible_devices([], "GPU")
+    for gpu in gpus if options.device == "gpu" else []:
+        tf.config.experimental.set_memory_growth(gpu, True)
+    if options.threads:
+        tf.config.threading.set_intra_op_parallelism_threads(options.threads)
+        tf.config.threading.set_inter_op_parallelism_threads(1)
+    tf.config.experimental.enable_tensor_float_32_execution(options.setting == "native")
+
+
+def _describe_tensorflow():
+    import tensorflow as tf
+
+    build = tf.sysconfig.get_build_info()
+    return {
+        "tensorflow": tf.__version__,
+        "threads": tf.config.threading.get_intra_op_parallelism_threads() or _CORES,
+        "inter_op_threads": tf.config.threading.get_inter_op_parallelism_threads() or None,
+        "kernels": {key: str(value) for key, value in sorted(build.items())},
+    }
+
+
+def _set_up_jax(options):
+    import jax
+
+    if options.threads:
+        os.environ["NPROC"] = str(options.threads)  # XLA's pool on the CPU: made at first use
+    jax.config.update("jax_platforms", "cpu" if options.device == "cpu" else "cuda")
+    try:
+        jax.devices()
+    except RuntimeError:
+        raise Unsupported("this JAX sees no GPU")
+    # no TF32 on a GPU where models are to be equal
+    precision = "float32" if options.setting == "matched" else None
+    jax.config.update("jax_default_matmul_precision", precision)
+
+
+def _describe_jax():
+    import jax
+
+    return {
+        "jax": jax.__version__,
+        "threads": int(os.environ.get("NPROC") or _CORES),
+        "kernels": {
+            "platform": jax.default_backend(),
+            "matmul_precision": jax.config.jax_default_matmul_precision,
+        },
+    }
+
+
+def _set_up_torch(options):
+    import torch
+
+    if options.device == "gpu" and not torch.cuda.is_available():
+        raise Unsupported("this PyTorch sees no CUDA device")
+    if options.device == "cpu":
+        keras.device("cpu").__enter__()  # and never left
+    if options.threads:
+        torch.set_num_threads(options.threads)
+
+
+def _describe_torch():
+    import torch
+
+    return {
+        "pytorch": torch.__version__,
+        "threads": torch.get_num_threads(),
+        "kernels": {
+            "mkldnn": torch.backends.mkldnn.is_available(),
+            "cuda": torch.version.cuda,
+            "cudnn": torch.backends.cudnn.version() if torch.cuda.is_available() else None,
+        },
+    }

@@ -1,0 +1,78 @@
+"""The graph as Keras 3 layers: one function for each op."""
+
+from keras import layers, ops
+
+from bench.adapters import keras_functional as functional
+from bench.adapters.keras_functional import BACKEND, layer_name, shape_of
+
+
+class BatchNorm(layers.BatchNormalization):
+    """Keras 3 keeps the biased variance: the factor n/(n-1) goes into what it has added."""
+
+    unbiased = False
+
+    def call(self, inputs, training=None, mask=None):
+        kept = self.moving_variance * self.momentum
+        y = super().call(inputs, training=training, mask=mask)
+        if training and self.unbiased:
+            rows = ops.cast(ops.prod(ops.shape(inputs)[:-1]), "float32")
+            added = self.moving_variance - kept
+            self.moving_variance.assign(kept + added * (rows / (rows - 1)))
+        return y
+
+
+def _conv2d(net, node, inputs, values):
+    if not net.native and _meets_fault_of_onednn(node, inputs[0]):
+        y = functional.conv2d(net, dict(node, stride=[1, 1]), inputs, values)
+        extra = shape_of(y)[2] - 1
+        return layers.Cropping2D(((0, 0), (0, extra)), name="column_" + node["name"])(y)
+    return functional.conv2d(net, node, inputs, values)
+
+
+def _meets_fault_of_onednn(node, x):
+    """Whether a convolution gives other numbers on a CPU.
+
+    oneDNN, in PyTorch 2.13 and TensorFlow 2.21, does when an image of one channel gives one column
+    by a stride of [1, 2 or more]. The column is then taken from those of the stride [1, 1].
+    """
+    down, right = node["stride"]
+    one_column = node["shape"][1] == 1 and down == 1 < right
+    return BACKEND != "jax" and one_column and shape_of(x)[-1] == 1
+
+
+def _batchnorm(net, node, inputs, values):
+    if net.native:
+        layer = layers.BatchNormalization(name=layer_name(node))
+    else:
+        layer = BatchNorm(momentum=node["keep"], epsilon=node["epsilon"], name=layer_name(node))
+        layer.unbiased = node["unbiased"]
+    return net.keep(node, layer)(inputs[0])
+
+
+def _maxpool(net, node, inputs, values):
+    return functional.maxpool(net, node, inputs, values, _padded_low)
+
+
+def _padded_low(node, x):
+    padding = [[0, 0]] + [list(pad) for pad in node["padding"]] + [[0, 0]]
+    return ops.pad(x, padding, constant_values=-float("inf"))
+
+
+OPERATIONS = {
+    "conv2d": _conv2d,
+    "maxpool": _maxpool,
+    "avgpool": functional.avgpool,
+    "globalmaxpool": functional.globalmaxpool,
+    "globalavgpool": functional.globalavgpool,
+    "batchnorm": _batchnorm,
+    "dense": functional.dense,
+    "embedding": functional.embedding,
+    "lstm": functional.lstm,
+    "dropout": functional.dropout,
+    "relu": functional.activation,
+    "tanh": functional.activation,
+    "sigmoid": functional.activation,
+    "flatten": functional.flatten,
+    "add": functional.add,
+    "concat": functional.concat,
+}

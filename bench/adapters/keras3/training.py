@@ -1,0 +1,109 @@
+"""The recipe's losses and optimisers in Keras 3's words."""
+
+import keras
+from keras import ops
+
+from bench.adapters.keras_functional import BACKEND
+
+# ---- losses -------------------------------------------------------------------------------------
+
+
+class PlaceLoss(keras.losses.Loss):
+    """A loss of one value a place, so that a mask of the target's shape can be its sample weights.
+
+    Keras' own classes take the mean over the last axis first, and an output [T, 1] for [T].
+    """
+
+    def __init__(self, spec):
+        # with a mask the mean is over the places that count; Keras' "mean" is over all
+        super().__init__(reduction="mean_with_sample_weight" if spec["mask"] else "mean")
+        self._per_place = _PER_PLACE[spec["name"]]
+
+    def call(self, y_true, y_pred):
+        return self._per_place(y_true, y_pred)
+
+
+_PER_PLACE = {
+    "softmax-cross-entropy": lambda target, logits: ops.sparse_categorical_crossentropy(
+        target, logits, from_logits=True
+    ),
+    "sigmoid-cross-entropy": lambda target, logits: ops.binary_crossentropy(
+        target, logits, from_logits=True
+    ),
+    "mean-squared-error": lambda target, output: ops.square(output - target),
+    "mean-absolute-error": lambda target, output: ops.abs(output - target),
+}
+
+
+# ---- optimisers ---------------------------------------------------------------------------------
+
+
+def optimizer_of(recipe, decayed, native):
+    """Keras' optimiser of the recipe; `decayed` says of each variable whether it decays."""
+    o = recipe["optimizer"]
+    kind = {"sgd": "SGD", "adam": "Adam", "adadelta": "Adadelta"}[o["name"]]
+    kind = getattr(keras.optimizers, kind)
+    decay = o.get("weight_decay", 0.0)
+    if decay or not native:
+        kind = _adjusted(kind, decayed, decay, native)
+    if o["name"] == "sgd":
+        return kind(o["lr"], momentum=o["momentum"], nesterov=o["nesterov"])
+    if native:
+        return kind(o["lr"])
+    if o["name"] == "adam":
+        return kind(o["lr"], beta_1=o["beta1"], beta_2=o["beta2"], epsilon=o["epsilon"])
+    return kind(o["lr"], rho=o["rho"], epsilon=o["epsilon"])
+
+
+def is_adjusted(optimizer):
+    return type(optimizer).__module__ == __name__
+
+
+def _adjusted(kind, decayed, decay, native):
+    """Keras' optimiser with weight decay in the gradient and Adam's epsilon where it belongs."""
+    kind = type(kind())  # on PyTorch, Keras puts a class of its own in the place of each
+
+    class Adjusted(kind):
+        def apply(self, grads, trainable_variables=None):
+            variables = self._trainable_variables if self.built else trainable_variables
+            grads = grads if native else [_dense(gradient) for gradient in grads]
+            if decay:
+                grads = [
+                    _dense(gradient) + decay * ops.convert_to_tensor(variable) if each else gradient
+                    for gradient, variable, each in zip(grads, variables, decayed)
+                ]
+            epsilon = getattr(self, "epsilon", None)
+            if hasattr(self, "beta_2") and not native:
+                # Adam's stands inside the bias correction: moved outside
+                power = ops.power(
+                    ops.cast(self.beta_2, "float32"), ops.cast(self.iterations + 1, "float32")
+                )
+                self.epsilon = epsilon * ops.sqrt(1 - power)
+            super().apply(grads, trainable_variables)
+            self.epsilon = epsilon
+
+    Adjusted.__name__ = kind.__name__
+    return Adjusted
+
+
+def _dense(gradient):
+    """On TensorFlow an embedding's gradient comes as rows: Keras' formulas for these differ."""
+    if BACKEND != "tensorflow":
+        return gradient
+    import tensorflow as tf
+
+    return tf.convert_to_tensor(gradient)
+
+
+class GradientCatcher(keras.optimizers.Optimizer):
+    """Keeps the gradients and takes no step."""
+
+    def __init__(self):
+        super().__init__(learning_rate=0.0)
+
+    def build(self, variables):
+        super().build(variables)
+        self.caught = [self.add_variable_from_reference(v, "caught") for v in variables]
+
+    def update_step(self, gradient, variable, learning_rate):
+        self.assign(self.caught[self._get_variable_index(variable)], _dense(gradient))

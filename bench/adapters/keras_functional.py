@@ -1,0 +1,351 @@
+"""The graph in Keras' functional API: what Keras 2 and 3 say in the same words.
+
+Images are NHWC, and canonical weights go in as they are, but for Theano's filters. What the two
+generations do differently is in their own packages.
+"""
+
+import abc
+
+import keras
+import numpy as np
+from keras import layers
+
+from bench.adapters.base import Model
+from bench.ops import nodes_for, owner, sources, trained_nodes
+from bench.weights import is_state
+
+BACKEND = keras.backend.backend()
+ops = keras.ops if hasattr(keras, "ops") else keras.backend
+_constant = ops.convert_to_tensor if hasattr(keras, "ops") else keras.backend.constant
+
+
+class Net:
+    """The graph as symbolic tensors, and its layers with weights by node.
+
+    Every layer's name begins with a word of ours: what a node is called can't collide with it.
+    """
+
+    def __init__(self, graph, operations, native):
+        self.native, self._graph, self._layers = native, graph, {}
+        self.values = {
+            # a number a sample is a column here: Keras 2 makes one of it in any case
+            spec["name"]: layers.Input(
+                tuple(spec["shape"]) or (1,), name="input_" + spec["name"], dtype=spec["dtype"]
+            )
+            for spec in graph["inputs"]
+        }
+        for node in graph["nodes"]:
+            inputs = [self.values[source] for source in node["inputs"]]
+            self.values[node["name"]] = operations[node["op"]](self, node, inputs, self.values)
+
+    def keep(self, node, layer):
+        """The layer, kept for its weights."""
+        self._layers[node["name"]] = layer
+        return layer
+
+    def layer(self, node):
+        return self._layers[node["name"]]
+
+    def inputs_for(self, names):
+        """The names of the inputs that these values depend on, in the graph's order."""
+        read = set()
+        for node in nodes_for(self._graph, names):
+            read.update(sources(node) + [node.get("lengths")])
+        return [spec["name"] for spec in self._graph["inputs"] if spec["name"] in read]
+
+    def model(self, names, outputs=None):
+        """Keras' model of these values; `outputs` are tensors made of them."""
+        inputs = [self.values[name] for name in self.inputs_for(names)]
+        return keras.models.Model(inputs, outputs or [self.values[name] for name in names])
+
+
+def layer_name(node):
+    return "node_" + node["name"]
+
+
+# ---- operations ---------------------------------------------------------------------------------
+
+
+def conv2d(net, node, inputs, values):
+    layer = layers.Conv2D(
+        node["filters"],
+        tuple(node["kernel"]),
+        strides=tuple(node["stride"]),
+        padding=padding_word(node),
+        use_bias=node["bias"],
+        name=layer_name(node),
+    )
+    return net.keep(node, layer)(_zero_padded(node, inputs[0]))
+
+
+def maxpool(net, node, inputs, values, pad):
+    """`pad(node, x)` pads with what no maximum ever takes."""
+    x, word = inputs[0], padding_word(node)
+    if word == "valid" and _pads(node):
+        (_, height, width, channels), (rows, columns) = shape_of(x), node["padding"]
+        x = layers.Lambda(
+            lambda x: pad(node, x),
+            output_shape=(height + sum(rows), width + sum(columns), channels),
+            name="padded_" + node["name"],
+        )(x)
+    size, stride = tuple(node["size"]), tuple(node["stride"])
+    return layers.MaxPooling2D(size, stride, padding=word, name=layer_name(node))(x)
+
+
+def avgpool(net, node, inputs, values):
+    x, word = inputs[0], padding_word(node)
+    size, stride = tuple(node["size"]), tuple(node["stride"])
+    pool = layers.AveragePooling2D(size, stride, padding=word, name=layer_name(node))
+    y = pool(_zero_padded(node, x))
+    if word == "same" or not _pads(node):
+        return y
+    share = _share_inside(node, shape_of(x)[1:3])  # zeros have been counted: taken out
+    return layers.Lambda(
+        lambda y: y / _constant(share),
+        output_shape=tuple(node["shape"]),
+        name="average_" + node["name"],
+    )(y)
+
+
+def globalmaxpool(net, node, inputs, values):
+    return layers.GlobalMaxPooling2D(name=layer_name(node))(inputs[0])
+
+
+def globalavgpool(net, node, inputs, values):
+    return layers.GlobalAveragePooling2D(name=layer_name(node))(inputs[0])
+
+
+def dense(net, node, inputs, values):
+    layer = layers.Dense(node["units"], use_bias=node["bias"], name=layer_name(node))
+    return net.keep(node, layer)(inputs[0])
+
+
+def embedding(net, node, inputs, values):
+    layer = layers.Embedding(node["vocabulary"], node["units"], name=layer_name(node))
+    y = net.keep(node, layer)(inputs[0])
+    if len(node["shape"]) == 1:  # of a column, that is of one number a sample
+        y = layers.Flatten(name="vector_" + node["name"])(y)
+    return y
+
+
+def lstm(net, node, inputs, values, **settings):
+    name, x, given = node["name"], inputs[0], {}
+    if node["initial"]:
+        given["initial_state"] = [values[source] for source in node["initial"]]
+    if node["lengths"]:
+        steps = shape_of(x)[1]
+        given["mask"] = layers.Lambda(
+            # Theano stretches a new axis, but not one that happens to be of size one
+            lambda lengths: ops.less(
+                ops.arange(steps, dtype="int32"), ops.expand_dims(lengths[:, 0], -1)
+            ),
+            output_shape=(steps,),
+            name="mask_" + name,
+        )(values[node["lengths"]])
+    layer = layers.LSTM(
+        node["units"],
+        return_sequences=node["output"] == "sequence",
+        return_state=True,
+        name=layer_name(node),
+        **settings,
+    )
+    y, values[name + ":h"], values[name + ":c"] = net.keep(node, layer)(x, **given)
+    if node["lengths"] and node["output"] == "sequence":  # Keras repeats the last output
+        y = layers.Lambda(
+            lambda pair: pair[0] * ops.expand_dims(ops.cast(pair[1], "float32"), -1),
+            output_shape=tuple(node["shape"]),
+            name="cut_" + name,
+        )([y, given["mask"]])
+    return y
+
+
+def dropout(net, node, inputs, values):
+    return layers.Dropout(node["rate"], name=layer_name(node))(inputs[0])
+
+
+def activation(net, node, inputs, values):
+    return layers.Activation(node["op"], name=layer_name(node))(inputs[0])
+
+
+def flatten(net, node, inputs, values):
+    if len(shape_of(inputs[0])) == 2:  # Keras 2 refuses a vector
+        return layers.Activation("linear", name=layer_name(node))(inputs[0])
+    return layers.Flatten(name=layer_name(node))(inputs[0])
+
+
+def add(net, node, inputs, values):
+    return layers.Add(name=layer_name(node))(inputs)
+
+
+def concat(net, node, inputs, values):
+    return layers.Concatenate(name=layer_name(node))(inputs)
+
+
+def shape_of(x):
+    """What is known of the shape, None for the batch."""
+    return tuple(x.shape) if hasattr(keras, "ops") else keras.backend.int_shape(x)
+
+
+# ---- padding ------------------------------------------------------------------------------------
+
+
+def padding_word(node):
+    """ "same" where every backend means the graph's padding by it; else "valid", after padding."""
+    pooling = "size" in node
+    size = node["size"] if pooling else node["kernel"]
+    half = [[k // 2, k // 2] for k in size]
+    if half != [list(pad) for pad in node["padding"]] or list(node["stride"]) != [1, 1]:
+        return "valid"
+    if not _pads(node) or any(k % 2 == 0 for k in size):
+        return "valid"
+    if pooling and (BACKEND == "theano" or (node["op"] == "avgpool" and BACKEND == "torch")):
+        return "valid"  # Theano's average has no gradient then, PyTorch's repeats the edge
+    return "same"
+
+
+def _pads(node):
+    return any(node["padding"][0] + node["padding"][1])
+
+
+def _zero_padded(node, x):
+    if padding_word(node) == "same" or not _pads(node):
+        return x
+    padding = tuple(tuple(pad) for pad in node["padding"])
+    return layers.ZeroPadding2D(padding, name="padded_" + node["name"])(x)
+
+
+def _share_inside(node, size):
+    """The share of each window that is not padding, to divide an average by: [1, H, W, 1]."""
+    ones = np.pad(np.ones(size, np.float32), node["padding"], "constant")
+    share = np.zeros(node["shape"][:2], np.float32)
+    for row, column in np.ndindex(*share.shape):
+        top, left = row * node["stride"][0], column * node["stride"][1]
+        window = ones[top : top + node["size"][0], left : left + node["size"][1]]
+        share[row, column] = window.mean()
+    return share[None, :, :, None]
+
+
+# ---- weights ------------------------------------------------------------------------------------
+
+
+def variables_of(node, layer):
+    """{canonical parameter: variable}."""
+    op = node["op"]
+    if op in ("conv2d", "dense"):
+        variables = {"kernel": layer.kernel}
+        if node["bias"]:
+            variables["bias"] = layer.bias
+        return variables
+    if op == "batchnorm":
+        return {
+            "gamma": layer.gamma,
+            "beta": layer.beta,
+            "mean": layer.moving_mean,
+            "variance": layer.moving_variance,
+        }
+    if op == "embedding":
+        return {"table": layer.embeddings}
+    return {
+        "input_kernel": layer.cell.kernel,
+        "recurrent_kernel": layer.cell.recurrent_kernel,
+        "bias": layer.cell.bias,
+    }
+
+
+def _turned(node, name, value):
+    """A filter for Theano, which convolves where others correlate; there and back."""
+    if BACKEND == "theano" and node["op"] == "conv2d" and name == "kernel":
+        return np.ascontiguousarray(value[::-1, ::-1])
+    return value
+
+
+# ---- model --------------------------------------------------------------------------------------
+
+
+class FunctionalModel(Model):
+    """What needs no loop: Keras' models of the graph, its weights, and batches in Keras' order."""
+
+    def __init__(self, graph, recipe, net):
+        self._graph, self._recipe, self._functional = graph, recipe, net
+        self._variables = [
+            (node, name, variable)
+            for node in graph["nodes"]
+            if node["parameters"]
+            for name, variable in sorted(variables_of(node, net.layer(node)).items())
+        ]
+        trained = {node["name"] for node in trained_nodes(graph, recipe)}
+        self._learning = [
+            each
+            for each in self._variables
+            if each[0]["name"] in trained and not is_state(each[0], each[1])
+        ]
+        self._heads = _heads(recipe, net)
+        self._net = self._training_model()
+        self._net_inputs = net.inputs_for(self._loss_outputs())
+        self._predictor = net.model(graph["outputs"])
+        self._predictor_inputs = net.inputs_for(graph["outputs"])
+
+    def _training_model(self):
+        return self._functional.model(self._loss_outputs(), self._heads)
+
+    def _loss_outputs(self):
+        return [spec["output"] for spec in self._recipe["losses"]]
+
+    def predict(self, batch):
+        arrays = arrays_of(batch, self._predictor_inputs)
+        values = as_list(self._predictor.predict_on_batch(arrays))
+        return {name: np.asarray(v) for name, v in zip(self._graph["outputs"], values)}
+
+    @abc.abstractmethod
+    def _read(self, variables):
+        """Their values, all at once."""
+
+    @abc.abstractmethod
+    def _write(self, pairs):
+        """Put values into variables, all at once."""
+
+    def weights(self):
+        return _named(self._variables, self._read([each[2] for each in self._variables]))
+
+    def load(self, weights):
+        self._write(
+            [
+                (variable, _turned(node, name, weights[node["name"]][name]))
+                for node, name, variable in self._variables
+            ]
+        )
+
+    def _named_gradients(self, caught):
+        """{node: {parameter: gradient}} from {id of a variable: where its gradient was put}."""
+        gradients = self._read([caught[id(variable)] for _, _, variable in self._learning])
+        return _named(self._learning, gradients)
+
+
+def _heads(recipe, net):
+    """The tensor of each loss. Keras has one loss an output, and one output a layer by name."""
+    heads, used = [], set()
+    for k, spec in enumerate(recipe["losses"]):
+        head = net.values[spec["output"]]
+        if owner(spec["output"]) in used:
+            head = layers.Activation("linear", name="loss_{}".format(k))(head)
+        used.add(owner(spec["output"]))
+        heads.append(head)
+    return heads
+
+
+def arrays_of(batch, names):
+    """The batch's arrays for a model of these inputs."""
+    return [batch[name][:, None] if batch[name].ndim == 1 else batch[name] for name in names]
+
+
+def as_list(values):
+    """Keras gives the value of a single output without a list."""
+    return values if isinstance(values, (list, tuple)) else [values]
+
+
+def _named(variables, values):
+    """{node: {parameter: canonical value}}."""
+    named = {}
+    for (node, name, _), value in zip(variables, values):
+        named.setdefault(node["name"], {})[name] = np.array(_turned(node, name, value))
+    return named
