@@ -44,8 +44,9 @@ def imported(path: Path) -> set[str]:
 )
 def test_imports(path: Path) -> None:
     allowed = set(sys.stdlib_module_names) | {"numpy", "bench"}
-    if path.parent.name == "adapters":
-        framework = next((name for name in FRAMEWORKS if path.stem.startswith(name)), "")
+    part, *rest = path.relative_to(BENCH).parts
+    if part == "adapters":
+        framework = next((name for name in FRAMEWORKS if rest[0].startswith(name)), "")
         allowed |= FRAMEWORKS.get(framework, set())
     assert imported(path) <= allowed
 

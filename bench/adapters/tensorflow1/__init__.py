@@ -1,4 +1,4 @@
-"""TensorFlow 1: tf.layers and tf.nn in a graph, trained by tf.train in a session. Images are NHWC."""
+"""TensorFlow 1: tf.layers and tf.nn, trained by tf.train in a session. Images are NHWC."""
 
 import logging
 import os
