@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 import uv
 
+from dlbench import __version__
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 
@@ -45,7 +47,14 @@ def test_all_trees_are_inside(installed: Path) -> None:
     assert (installed / "dlbench/_bundle/bench/__main__.py").is_file()
     assert (installed / "dlbench/_bundle/images/Dockerfile").is_file()
     assert (installed / "dlbench/datasets/bundled/digits.npz").is_file()
+    assert (installed / "dlbench/py.typed").is_file()  # type checkers read its annotations
     assert "quick" in dlbench(installed, "list", "suites")
+
+
+def test_one_version(installed: Path) -> None:
+    """pyproject.toml and the package say it each for themselves."""
+    (folder,) = installed.glob("dlbench-*.dist-info")
+    assert folder.name == f"dlbench-{__version__}.dist-info"
 
 
 def test_it_runs_from_there(installed: Path, tmp_path: Path) -> None:
