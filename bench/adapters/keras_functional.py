@@ -124,7 +124,7 @@ def embedding(net, node, inputs, values):
     return y
 
 
-def lstm(net, node, inputs, values, **settings):
+def lstm(net, node, inputs, values, kind=layers.LSTM, **settings):
     name, x, given = node["name"], inputs[0], {}
     if node["initial"]:
         given["initial_state"] = [values[source] for source in node["initial"]]
@@ -138,7 +138,7 @@ def lstm(net, node, inputs, values, **settings):
             output_shape=(steps,),
             name="mask_" + name,
         )(values[node["lengths"]])
-    layer = layers.LSTM(
+    layer = kind(
         node["units"],
         return_sequences=node["output"] == "sequence",
         return_state=True,
