@@ -4,15 +4,11 @@ Images are NHWC, and canonical weights go in as they are, but for Theano's filte
 generations do differently is in their own packages.
 """
 
-import abc
-
 import keras
 import numpy as np
 from keras import layers
 
-from bench.adapters.base import Model
-from bench.ops import nodes_for, owner, sources, trained_nodes
-from bench.weights import is_state
+from bench.ops import nodes_for, sources
 
 BACKEND = keras.backend.backend()
 ops = keras.ops if hasattr(keras, "ops") else keras.backend
@@ -128,7 +124,7 @@ def embedding(net, node, inputs, values):
     return y
 
 
-def lstm(net, node, inputs, values, **settings):
+def lstm(net, node, inputs, values, kind=layers.LSTM, **settings):
     name, x, given = node["name"], inputs[0], {}
     if node["initial"]:
         given["initial_state"] = [values[source] for source in node["initial"]]
@@ -142,7 +138,7 @@ def lstm(net, node, inputs, values, **settings):
             output_shape=(steps,),
             name="mask_" + name,
         )(values[node["lengths"]])
-    layer = layers.LSTM(
+    layer = kind(
         node["units"],
         return_sequences=node["output"] == "sequence",
         return_state=True,
@@ -252,100 +248,8 @@ def variables_of(node, layer):
     }
 
 
-def _turned(node, name, value):
+def turned(node, name, value):
     """A filter for Theano, which convolves where others correlate; there and back."""
     if BACKEND == "theano" and node["op"] == "conv2d" and name == "kernel":
         return np.ascontiguousarray(value[::-1, ::-1])
     return value
-
-
-# ---- model --------------------------------------------------------------------------------------
-
-
-class FunctionalModel(Model):
-    """What needs no loop: Keras' models of the graph, its weights, and batches in Keras' order."""
-
-    def __init__(self, graph, recipe, net):
-        self._graph, self._recipe, self._functional = graph, recipe, net
-        self._variables = [
-            (node, name, variable)
-            for node in graph["nodes"]
-            if node["parameters"]
-            for name, variable in sorted(variables_of(node, net.layer(node)).items())
-        ]
-        trained = {node["name"] for node in trained_nodes(graph, recipe)}
-        self._learning = [
-            each
-            for each in self._variables
-            if each[0]["name"] in trained and not is_state(each[0], each[1])
-        ]
-        self._heads = _heads(recipe, net)
-        self._net = self._training_model()
-        self._net_inputs = net.inputs_for(self._loss_outputs())
-        self._predictor = net.model(graph["outputs"])
-        self._predictor_inputs = net.inputs_for(graph["outputs"])
-
-    def _training_model(self):
-        return self._functional.model(self._loss_outputs(), self._heads)
-
-    def _loss_outputs(self):
-        return [spec["output"] for spec in self._recipe["losses"]]
-
-    def predict(self, batch):
-        arrays = arrays_of(batch, self._predictor_inputs)
-        values = as_list(self._predictor.predict_on_batch(arrays))
-        return {name: np.asarray(v) for name, v in zip(self._graph["outputs"], values)}
-
-    @abc.abstractmethod
-    def _read(self, variables):
-        """Their values, all at once."""
-
-    @abc.abstractmethod
-    def _write(self, pairs):
-        """Put values into variables, all at once."""
-
-    def weights(self):
-        return _named(self._variables, self._read([each[2] for each in self._variables]))
-
-    def load(self, weights):
-        self._write(
-            [
-                (variable, _turned(node, name, weights[node["name"]][name]))
-                for node, name, variable in self._variables
-            ]
-        )
-
-    def _named_gradients(self, caught):
-        """{node: {parameter: gradient}} from {id of a variable: where its gradient was put}."""
-        gradients = self._read([caught[id(variable)] for _, _, variable in self._learning])
-        return _named(self._learning, gradients)
-
-
-def _heads(recipe, net):
-    """The tensor of each loss. Keras has one loss an output, and one output a layer by name."""
-    heads, used = [], set()
-    for k, spec in enumerate(recipe["losses"]):
-        head = net.values[spec["output"]]
-        if owner(spec["output"]) in used:
-            head = layers.Activation("linear", name="loss_{}".format(k))(head)
-        used.add(owner(spec["output"]))
-        heads.append(head)
-    return heads
-
-
-def arrays_of(batch, names):
-    """The batch's arrays for a model of these inputs."""
-    return [batch[name][:, None] if batch[name].ndim == 1 else batch[name] for name in names]
-
-
-def as_list(values):
-    """Keras gives the value of a single output without a list."""
-    return values if isinstance(values, (list, tuple)) else [values]
-
-
-def _named(variables, values):
-    """{node: {parameter: canonical value}}."""
-    named = {}
-    for (node, name, _), value in zip(variables, values):
-        named.setdefault(node["name"], {})[name] = np.array(_turned(node, name, value))
-    return named

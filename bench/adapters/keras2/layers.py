@@ -8,6 +8,8 @@ from bench.adapters import keras_functional as functional
 from bench.adapters.keras_functional import BACKEND, layer_name
 
 if BACKEND == "theano":
+    from theano import tensor as T
+
     from bench.adapters import theano_maximum
 
 _LEAST_EPSILON = 1e-5
@@ -82,9 +84,29 @@ def _batchnorm(net, node, inputs, values):
     return net.keep(node, layer)(inputs[0])
 
 
+class TheanoLSTM(layers.LSTM):
+    """Keras 2.3's with one unit fails on Theano: scan wants states of a type that does not change.
+
+    Keras takes the mark of an axis of size one from the first state alone.
+    """
+
+    def get_initial_state(self, inputs):
+        return _unmarked(super(TheanoLSTM, self).get_initial_state(inputs))
+
+    def call(self, inputs, mask=None, training=None, initial_state=None):
+        if isinstance(inputs, list):  # the states behind the sequence
+            inputs = inputs[:1] + _unmarked(inputs[1:])
+        return super(TheanoLSTM, self).call(inputs, mask, training, initial_state)
+
+
+def _unmarked(states):
+    return [T.unbroadcast(state, 0, 1) for state in states]
+
+
 def _lstm(net, node, inputs, values):
+    kind = TheanoLSTM if BACKEND == "theano" and node["units"] == 1 else layers.LSTM
     settings = {} if net.native else {"recurrent_activation": "sigmoid"}
-    return functional.lstm(net, node, inputs, values, **settings)
+    return functional.lstm(net, node, inputs, values, kind, **settings)
 
 
 def _maxpool(net, node, inputs, values):

@@ -59,29 +59,11 @@ _PER_PLACE = {
 # ---- optimisers ---------------------------------------------------------------------------------
 
 
-def optimizer_of(recipe, decayed, native):
-    """Keras' optimiser of the recipe; `decayed` are the ids of the variables that decay."""
-    o = recipe["optimizer"]
-    kind = {"sgd": "SGD", "adam": "Adam", "adadelta": "Adadelta"}[o["name"]]
-    kind = getattr(keras.optimizers, kind)
-    decay = o.get("weight_decay", 0.0)
-    if decay or not native:
-        kind = _adjusted(kind, decayed, decay, native)
-    if o["name"] == "sgd":
-        return kind(o["lr"], momentum=o["momentum"], nesterov=o["nesterov"])
-    if native:
-        return kind(o["lr"])
-    if o["name"] == "adam":
-        return kind(o["lr"], beta_1=o["beta1"], beta_2=o["beta2"], epsilon=o["epsilon"])
-    return kind(o["lr"], rho=o["rho"], epsilon=o["epsilon"])
+def adjusted(kind, decayed, decay, native):
+    """Keras' optimiser with weight decay in the gradient and Adam's epsilon where it belongs.
 
-
-def is_adjusted(optimizer):
-    return type(optimizer).__module__ == __name__
-
-
-def _adjusted(kind, decayed, decay, native):
-    """Keras' optimiser with weight decay in the gradient and Adam's epsilon where it belongs."""
+    `decayed` are the ids of the variables that decay.
+    """
 
     class Adjusted(kind):
         def get_gradients(self, loss, params):
@@ -115,9 +97,9 @@ class GradientCatcher(keras.optimizers.Optimizer):
 
     def get_updates(self, loss, params):
         gradients = self.get_gradients(loss, params)
-        self.params, self.weights = params, [K.zeros(K.int_shape(p)) for p in params]
+        self.learning, self.caught = params, [K.zeros(K.int_shape(p)) for p in params]
         self.updates = [
             K.update(place, K.zeros_like(place) + gradient)  # also a sparse one
-            for place, gradient in zip(self.weights, gradients)
+            for place, gradient in zip(self.caught, gradients)
         ]
         return self.updates

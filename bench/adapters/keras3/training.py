@@ -8,6 +8,10 @@ from bench.adapters.keras_functional import BACKEND
 # ---- losses -------------------------------------------------------------------------------------
 
 
+def loss_of(spec, native):
+    return PlaceLoss(spec)
+
+
 class PlaceLoss(keras.losses.Loss):
     """A loss of one value a place, so that a mask of the target's shape can be its sample weights.
 
@@ -38,39 +42,23 @@ _PER_PLACE = {
 # ---- optimisers ---------------------------------------------------------------------------------
 
 
-def optimizer_of(recipe, decayed, native):
-    """Keras' optimiser of the recipe; `decayed` says of each variable whether it decays."""
-    o = recipe["optimizer"]
-    kind = {"sgd": "SGD", "adam": "Adam", "adadelta": "Adadelta"}[o["name"]]
-    kind = getattr(keras.optimizers, kind)
-    decay = o.get("weight_decay", 0.0)
-    if decay or not native:
-        kind = _adjusted(kind, decayed, decay, native)
-    if o["name"] == "sgd":
-        return kind(o["lr"], momentum=o["momentum"], nesterov=o["nesterov"])
-    if native:
-        return kind(o["lr"])
-    if o["name"] == "adam":
-        return kind(o["lr"], beta_1=o["beta1"], beta_2=o["beta2"], epsilon=o["epsilon"])
-    return kind(o["lr"], rho=o["rho"], epsilon=o["epsilon"])
+def adjusted(kind, decayed, decay, native):
+    """Keras' optimiser with weight decay in the gradient and Adam's epsilon where it belongs.
 
-
-def is_adjusted(optimizer):
-    return type(optimizer).__module__ == __name__
-
-
-def _adjusted(kind, decayed, decay, native):
-    """Keras' optimiser with weight decay in the gradient and Adam's epsilon where it belongs."""
+    `decayed` are the ids of the variables that decay.
+    """
     kind = type(kind())  # on PyTorch, Keras puts a class of its own in the place of each
 
     class Adjusted(kind):
         def apply(self, grads, trainable_variables=None):
-            variables = self._trainable_variables if self.built else trainable_variables
+            variables = trainable_variables or self._trainable_variables
             grads = grads if native else [_dense(gradient) for gradient in grads]
             if decay:
                 grads = [
-                    _dense(gradient) + decay * ops.convert_to_tensor(variable) if each else gradient
-                    for gradient, variable, each in zip(grads, variables, decayed)
+                    _dense(gradient) + decay * ops.convert_to_tensor(variable)
+                    if id(variable) in decayed
+                    else gradient
+                    for gradient, variable in zip(grads, variables)
                 ]
             epsilon = getattr(self, "epsilon", None)
             if hasattr(self, "beta_2") and not native:
@@ -98,8 +86,14 @@ def _dense(gradient):
 class GradientCatcher(keras.optimizers.Optimizer):
     """Keeps the gradients and takes no step."""
 
+    caught = ()
+
     def __init__(self):
         super().__init__(learning_rate=0.0)
+
+    @property
+    def learning(self):
+        return self._trainable_variables
 
     def build(self, variables):
         super().build(variables)
