@@ -40,7 +40,7 @@ class Net(nn.HybridBlock):
     def __init__(self, graph, layers, nodes, wanted):
         super(Net, self).__init__()
         self._nodes, self._wanted = nodes, list(wanted)
-        self._layers = layers
+        self._layers, self._spent = layers, spent_after(nodes, self._wanted)
         read = {name for node in nodes for name in sources(node) + [node.get("lengths")]}
         self.inputs = [spec["name"] for spec in graph["inputs"] if spec["name"] in read]
         for node in nodes:
@@ -53,11 +53,11 @@ class Net(nn.HybridBlock):
 
     def run(self, F, inputs):
         """The wanted values by name; all others are let go on the way."""
-        values, spent = dict(inputs), spent_after(self._nodes, self._wanted)
+        values = dict(inputs)
         for node in self._nodes:
             read = [values[source] for source in node["inputs"]]
             values[node["name"]] = OPERATIONS[node["op"]](F, self._layers, node, read, values)
-            for name in spent[node["name"]]:
+            for name in self._spent[node["name"]]:
                 values.pop(name, None)
         return values
 
