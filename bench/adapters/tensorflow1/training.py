@@ -6,7 +6,6 @@ from bench.adapters.tensorflow_nn import dense_gradient, needs_dense_gradients
 from bench.ops import shapes_of
 from bench.weights import is_decayed
 
-
 # ---- losses: their formulas are in tensorflow_nn ------------------------------------------------
 
 

@@ -75,7 +75,7 @@ class FitModel(FunctionModel):
             optimizer=self._optimizer,
             loss=_alone([_LOSSES[spec["name"]]() for spec in self._losses]),
             loss_weights=[spec["weight"] for spec in self._losses],
-            **temporal
+            **temporal,
         )
         self.path["xla"] = bool(getattr(self._keras, "jit_compile", False))
 
@@ -118,7 +118,11 @@ class FitModel(FunctionModel):
         targets = [self._target(spec, batch) for spec in self._losses]
         if not self._masked:
             return inputs, _alone(targets)
-        return inputs, _alone(targets), _alone([self._weights(spec, batch) for spec in self._losses])
+        return (
+            inputs,
+            _alone(targets),
+            _alone([self._weights(spec, batch) for spec in self._losses]),
+        )
 
     def _target(self, spec, batch):
         target = batch[spec["target"]]
