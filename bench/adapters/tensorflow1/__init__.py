@@ -1,4 +1,8 @@
-"""TensorFlow 1: tf.layers and tf.nn, trained by tf.train in a session. Images are NHWC."""
+"""TensorFlow 1: tf.layers and tf.nn in a graph, trained by tf.train in a session.
+
+Images are NHWC, so canonical weights go in as they are, except the LSTM's: its gates stand in
+another order.
+"""
 
 import logging
 import os

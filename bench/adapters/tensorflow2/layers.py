@@ -38,11 +38,12 @@ class Net(tf.keras.Model):
 
 
 def _conv2d_layer(node, source, native):
+    packed, word = _packs_pixels(node), nn.padding_word(node, source)
     return layers.Conv2D(
         node["filters"],
         tuple(node["kernel"]),
-        strides=tuple(node["stride"]),
-        padding=nn.padding_word(node, source) or "valid",
+        strides=tuple(_packed_stride(*axis) if packed else axis[1] for axis in _axes(node)),
+        padding="valid" if packed else word or "valid",
         use_bias=node["bias"],
         name=node["name"],
     )
@@ -91,7 +92,39 @@ LAYERS = {
 
 def _conv2d(layer, node, inputs, context):
     x = inputs[0]
+    if _packs_pixels(node):
+        return layer(_packed_pixels(node, nn.padded(node, x)))
     return layer(x if nn.padding_word(node, x.shape[1:3]) else nn.padded(node, x))
+
+
+def _packs_pixels(node):
+    """Whether a convolution must be given only the pixels that its windows read.
+
+    TensorFlow 2.21's oneDNN kernels write outside their memory, which gives wrong numbers or ends
+    the process: in the kernel's gradient where the windows stand further apart than they are
+    large, and forward, with one channel, for strides [1, more] and an output of one column. The
+    usual 1x1 convolutions with a stride are right.
+    """
+    (h, w), (down, across) = node["kernel"], node["stride"]
+    apart = down > h or across > w
+    one_column = node["shape"][1] == 1 and down == 1 < across
+    return [h, w] != [1, 1] and (apart or one_column)
+
+
+def _axes(node):
+    """(size of the window, stride, number of windows) down and across."""
+    return zip(node["kernel"], node["stride"], node["shape"])
+
+
+def _packed_stride(size, stride, count):
+    return size if stride > size or count == 1 else stride
+
+
+def _packed_pixels(node, x):
+    for axis, (size, stride, count) in enumerate(_axes(node), start=1):
+        if stride > size or count == 1:
+            x = tf.gather(x, [k * stride + j for k in range(count) for j in range(size)], axis=axis)
+    return x
 
 
 def _batchnorm(layer, node, inputs, context):

@@ -23,7 +23,7 @@ def optimizer_of(recipe, trained, native):
 
 
 def _corrected(kind, recipe, decayed, native):
-    """The optimiser's class, made to follow the recipe's formula; `decayed` are ids of variables."""
+    """The optimiser's class, following the recipe's formula; `decayed` are ids of variables."""
     o = recipe["optimizer"]
     decay = o.get("weight_decay", 0.0)
     dense = needs_dense_gradients(recipe, native)
