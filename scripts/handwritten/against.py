@@ -13,6 +13,7 @@ import time
 import numpy as np
 
 from bench import data, formats, trial
+from handwritten import SAME
 
 _BATCHES = 8
 
@@ -42,7 +43,7 @@ class _NoPhase:
 def main(job_file, folder, blocks, steps):
     job = formats.read_job(job_file)
     adapter = importlib.import_module("bench.adapters." + job["adapter"])
-    handwritten = importlib.import_module("handwritten." + job["adapter"])
+    handwritten = importlib.import_module("handwritten." + SAME.get(job["adapter"], job["adapter"]))
     options = trial.options_of(job)
     adapter.set_up(options)
     splits = data.load(folder, job["data"], job["graph"], job["recipe"])

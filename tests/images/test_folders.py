@@ -14,12 +14,12 @@ from dlbench.environments.targets import Target
 
 ROOT = Path(__file__).parents[2]
 RELEASES = releases.load_releases(ROOT / "images")
-ADAPTERS = {path.stem for path in (ROOT / "bench" / "adapters").glob("*.py")}
+ADAPTERS = {path.parent.name for path in (ROOT / "bench" / "adapters").glob("*/__init__.py")}
 
 
 def variants_of(adapter: str) -> tuple[str, ...]:
     """What the adapter says it can do, read and not run: its framework is not here."""
-    tree = ast.parse((ROOT / "bench" / "adapters" / f"{adapter}.py").read_text())
+    tree = ast.parse((ROOT / "bench" / "adapters" / adapter / "__init__.py").read_text())
     for node in tree.body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "VARIANTS":
             return tuple(ast.literal_eval(node.value))
