@@ -21,7 +21,7 @@ _DOCKER_FILES = (
     "tests/orchestrator/environments/test_images.py",
 )
 """Besides the tests that have "docker" in their addresses."""
-_RELEASE = re.compile(r"/test_named_releases\.py::\w+\[([^:\]]+)")
+_RELEASE = re.compile(r"/test_(?:named_releases|random_graphs)\.py::\w+\[([^:\]]+)")
 
 
 def leave_out_slow(config: pytest.Config, items: list[pytest.Item]) -> int:

@@ -1,0 +1,101 @@
+"""Any legal graph is certified: by the reference here, by every adapter in the slow tests.
+
+Hypothesis draws and shrinks for the reference; what it finds becomes a small named test below.
+`scripts/prove_graphs.py` is the same for hundreds of graphs.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bench import data, verify
+from bench.adapters import numpy as adapter
+from bench.ops import OPS
+from dlbench.environments import releases
+from dlbench.planning import recipes
+from dlbench.planning.plan import find_contender
+from dlbench.running.workshop import open_workshop
+from tests.bench.proving import prove, write_graph, write_job
+from tests.bench.random_graphs import Dice, drawn
+
+SEED = 4000
+GRAPHS = 12
+CONTENDERS = (
+    "theano@1.0.2", "keras@2.2.4", "tensorflow@1.11.0", "pytorch@1.0.0", "mxnet@1.3.0",
+    "chainer@4.5.0", "theano@1.0.5", "tensorflow@2.21.0", "tensorflow@2.21.0:fit",
+    "keras@3.15.1-tensorflow", "keras@3.15.1-torch", "keras@3.15.1-jax", "pytorch@2.13.0",
+    "mxnet@1.9.1", "mxnet@1.9.1:imperative", "chainer@7.8.1", "paddlepaddle@3.3.1",
+    "paddlepaddle@3.3.1:static", "jax@0.12.0.1",
+)  # fmt: skip
+"""The study's releases of 2018 and the newest of each line."""
+FEWER = {"theano@1.0.2": 1, "theano@1.0.5": 1, "keras@3.15.1-jax": 3, "jax@0.12.0.1": 4}
+"""These compile each graph for long."""
+
+
+class ThrownByHypothesis(Dice):
+    def __init__(self, source: st.DataObject) -> None:
+        self._source = source
+
+    def integer(self, low: int, high: int) -> int:
+        return self._source.draw(st.integers(low, high))
+
+
+def failures(graph: dict[str, Any], recipe: dict[str, Any], seed: int) -> list[dict[str, Any]]:
+    """The checks of NumPy's certificate that do not pass."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "job"
+        write_graph(folder, graph, recipe, seed, adapter="numpy", variant="numpy")
+        job = json.loads((folder / "job.json").read_text())
+        splits = data.load(str(folder), job["data"], job["graph"], job["recipe"])
+        checks = verify.checks(job, splits, adapter, str(folder))
+        return [check for check in checks if not check["passed"]]
+
+
+@settings(
+    max_examples=15,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example],
+)
+@given(st.data())
+def test_the_reference_is_certified_on_any_graph(source: st.DataObject) -> None:
+    graph, recipe = drawn(ThrownByHypothesis(source), ops=5)
+    assert failures(graph, recipe, 1) == []
+
+
+def test_the_draw_has_every_op_loss_and_optimiser() -> None:
+    pairs = [drawn(Dice(seed)) for seed in range(SEED, SEED + 60)]
+    assert {node["op"] for graph, _ in pairs for node in graph["nodes"]} == set(OPS)
+    assert {loss["name"] for _, recipe in pairs for loss in recipe["losses"]} == set(recipes.LOSSES)
+    assert {recipe["optimizer"]["name"] for _, recipe in pairs} == set(recipes.OPTIMIZERS)
+    assert any(loss["mask"] for _, recipe in pairs for loss in recipe["losses"])
+    assert any(":" in name for graph, _ in pairs for name in graph["outputs"])
+
+
+def test_every_adapter_is_among_the_contenders() -> None:
+    named = {find_contender(name)[0].adapter for name in CONTENDERS}
+    assert named == {release.adapter for release in releases.load_releases()} - {"numpy"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CONTENDERS)
+def test_random_graphs_are_certified(name: str, tmp_path: Path) -> None:
+    release, variant = find_contender(name)
+    python = open_workshop("process").environment(release, "cpu")
+    folders = []
+    for seed in range(SEED, SEED + FEWER.get(name, GRAPHS)):
+        folders.append(tmp_path / str(seed))
+        write_job(folders[-1], seed, adapter=release.adapter, variant=variant, ops=8)
+    results = list(prove(python, release, folders))
+    assert [result["outcome"] for result in results] == ["ok"] * len(folders), [
+        (Path(result["folder"]).name, result.get("reason"), result["failed"][:1])
+        for result in results
+        if result["outcome"] != "ok"
+    ]
