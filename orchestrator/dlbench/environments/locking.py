@@ -115,7 +115,7 @@ def _places() -> list[str]:
         [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True
     )
     if told.returncode:
-        raise UserError(f"pip can't read its settings: {told.stderr.strip()}", "Mend them.")
+        raise UserError(f"pip can't read its settings: {told.stderr.strip()}", "Correct them.")
     options: list[str] = []
     for line in told.stdout.splitlines():
         key, _, value = line.partition("=")
