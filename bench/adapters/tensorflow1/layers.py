@@ -49,8 +49,12 @@ def _batchnorm_layer(node, source, native):
         return tf.layers.BatchNormalization(name=node["name"])
     # the fused kernel keeps the unbiased running variance, the plain formula the biased one
     return tf.layers.BatchNormalization(
-        momentum=node["keep"], epsilon=node["epsilon"], fused=node["unbiased"], name=node["name"]
+        momentum=node["keep"], epsilon=node["epsilon"], fused=_is_fused(node), name=node["name"]
     )
+
+
+def _is_fused(node):
+    return node["unbiased"] and node["epsilon"] >= 1e-5  # it takes no epsilon below 1.001e-5
 
 
 def _dense_layer(node, source, native):
@@ -92,11 +96,23 @@ def _conv2d(layer, node, inputs, context):
 
 def _batchnorm(layer, node, inputs, context):
     x, shape = inputs[0], node["shape"]
-    if context.native or not node["unbiased"] or len(shape) == 3:
-        return layer(x, training=context.training)
-    # the fused kernel takes images only: every row is an image of one pixel
-    image = tf.reshape(x, [-1, 1, 1, shape[-1]])
-    return tf.reshape(layer(image, training=context.training), [-1] + shape)
+    if not context.native and _is_fused(node) and len(shape) < 3:
+        # the fused kernel takes images only: every row is an image of one pixel
+        image = tf.reshape(x, [-1, 1, 1, shape[-1]])
+        return tf.reshape(layer(image, training=context.training), [-1] + shape)
+    y = layer(x, training=context.training)
+    if context.training and not context.native and node["unbiased"] and not _is_fused(node):
+        _keep_unbiased_variance(layer, node, x)
+    return y
+
+
+def _keep_unbiased_variance(layer, node, x):
+    """Put this update in the place of the layer's own, the last that it has registered."""
+    updates, old = tf.get_collection_ref(tf.GraphKeys.UPDATE_OPS), layer.moving_variance
+    _, variance = tf.nn.moments(x, list(range(len(node["shape"]))))
+    rows = tf.cast(tf.size(x) / node["shape"][-1], tf.float32)
+    new = variance * (rows / (rows - 1))
+    updates[-1] = tf.assign(old, node["keep"] * old + (1 - node["keep"]) * new)
 
 
 def _lstm(layer, node, inputs, context):
