@@ -17,9 +17,9 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "orchestrator")]
 
-from bench.reference.model import Reference
-from tests.bench.faults.every import FAULTS
-from tests.bench.faults.proving import Finding, cases_for, failures, judged
+from bench.reference.model import Reference  # noqa: E402
+from tests.bench.faults.every import FAULTS  # noqa: E402
+from tests.bench.faults.proving import Finding, cases_for, failures, judged  # noqa: E402
 
 Outcome = tuple[str, list[Finding], int, list[str]]
 

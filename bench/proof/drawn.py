@@ -26,6 +26,15 @@ def without_dropout(graph):
     return plain
 
 
+def all_dropped(graph):
+    """The graph with rates just below one, which float32 can hold: next to nothing is kept."""
+    other = copy.deepcopy(graph)
+    for node in other["nodes"]:
+        if node["op"] == "dropout":
+            node["rate"] = 1 - 2.0**-22
+    return other
+
+
 def redrawn(graph, seed):
     """The graph with other rates of dropout and other coefficients of batch normalisation."""
     random, other = np.random.RandomState(seed), copy.deepcopy(graph)
@@ -94,6 +103,12 @@ class Batches:
         self._graph, self._recipe = graph, recipe
         self._random = np.random.RandomState(seed)
         self._shapes = shapes_of(graph)
+        # around zero alone, a maximum would hardly ever be negative, and padding never count
+        self._offsets = {
+            spec["name"]: self._random.uniform(0.5, 1.5, spec["shape"][-1:])
+            * self._random.choice([-1, 1], spec["shape"][-1:])
+            for spec in graph["inputs"]
+        }
 
     def rows(self, count):
         """New rows: inputs, targets and masks by name."""
@@ -112,7 +127,8 @@ class Batches:
     def _input(self, spec, count):
         shape = (count,) + tuple(spec["shape"])
         if spec["dtype"] == "float32":
-            return self._random.normal(size=shape).astype(np.float32)
+            value = self._random.normal(size=shape) + self._offsets[spec["name"]]
+            return value.astype(np.float32)
         low, high = self._range(spec["name"])
         value = self._random.randint(low, high, shape).astype(np.int32)
         ends = [low, high - 1][:count]

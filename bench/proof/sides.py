@@ -129,6 +129,11 @@ class Sides:
         """The release's model without dropout, with the weights that proofs begin with."""
         return self._loaded(self.built())
 
+    def all_dropped(self):
+        """The release's model and the reference with rates that next to nothing escapes."""
+        graph = drawn.all_dropped(self.graph)
+        return self._loaded(self._build(graph)), self.reference(graph)
+
     def with_dropout(self):
         return self._loaded(self.built_redrawn())
 
@@ -181,7 +186,8 @@ class Sides:
     def recipe_walk(self):
         """Training with the recipe's optimiser: full batches, partial ones, one of its own size."""
         sizes = [self.size] * STEPS + [self.partial] * (LONG - STEPS) + [self.own_rows()]
-        return self._walk(self.at_start(), self.plain, None, sizes, 15)
+        in_loop = range(STEPS + 5, LONG, 10)
+        return self._walk(self.at_start(), self.plain, None, sizes, 15, in_loop)
 
     @once
     def gentle_walk(self):
@@ -194,9 +200,10 @@ class Sides:
         """Training with another optimiser and other attributes."""
         optimizer = self.optimizers()[name]
         model = self._loaded(self._build(self.redrawn_plain, optimizer))
-        return self._walk(model, self.redrawn_plain, optimizer, [self.size] * FEW, 17)
+        return self._walk(model, self.redrawn_plain, optimizer, [self.size] * FEW, 17, [FEW - 3])
 
-    def _walk(self, model, graph, optimizer, sizes, seed):
+    def _walk(self, model, graph, optimizer, sizes, seed, in_loop=()):
+        """Both sides' steps on batches of these sizes, those of these numbers in the loop."""
         self.start()
         batches = drawn.Batches(self.graph, self.recipe, seed)
         walk = Walk(self, model, self.reference(graph, optimizer), graph, optimizer)
@@ -204,17 +211,22 @@ class Sides:
             batch, clear = self.kept_from_kinks(walk.reference, batches, rows)
             if number == 4 and rows == self.size:  # one in which no place counts
                 batch = drawn.without_mask(batch, self.recipe)
-            walk.step(batch, clear)
+            walk.step(batch, clear, number in in_loop)
         return walk.ended()
 
     @once
     def gentle_epoch(self):
-        """(losses, the model) of the gentle walk's batches in the loop that trials use."""
+        """(losses, the model) of the gentle walk's batches in the loop that trials use.
+
+        Two epochs, and a prediction before each: what is compiled or kept for it must not go stale,
+        and the optimiser's state must outlast both.
+        """
         optimizer = self.optimizers()["sgd"]
         model, handles = self._loaded(self._build(self.plain, optimizer)), []
-        model.predict(self.batch())  # what is compiled or kept for it must not go stale
-        batches = iter(self.gentle_walk().batches)
-        model.train_epoch(batches, lambda handle, _seconds: handles.append(handle))
+        batches = self.gentle_walk().batches
+        for part in (batches[: FEW // 2], batches[FEW // 2 :]):
+            model.predict(self.batch())
+            model.train_epoch(iter(part), lambda handle, _seconds: handles.append(handle))
         return model.losses(handles), model
 
     def upstream_of(self, names):

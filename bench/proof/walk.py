@@ -39,14 +39,18 @@ class Walk:
         """What rounding may have done to each parameter up to now."""
         self.losses, self.wanted_losses, self.loss_spreads = None, [], []
 
-    def step(self, batch, clear):
-        """One step of both; `clear`: no row of the batch stands at a kink."""
+    def step(self, batch, clear, in_loop=False):
+        """One step of both; `clear`: no row of the batch stands at a kink.
+
+        `in_loop`: the release takes it as an epoch of the trial's own loop, after a prediction.
+        Neither may touch the optimiser's state.
+        """
         here = self.weights
         self.reference.load(here)
         exact = self.reference.backward(batch)
         spreads = self._spreads(here, batch, exact, clear)
         wanted, room = self._steps(here, exact, spreads)
-        self._handles.append(self.model.train_step(batch))
+        self._handles.append(self._epoch(batch) if in_loop else [self.model.train_step(batch)])
         self.weights = self.model.weights()
         self.batches.append(batch)
         self.wanted_losses.append(exact[0])
@@ -55,6 +59,14 @@ class Walk:
         self.parameters.append(self._compared(here, moved, wanted, room, when, False))
         self.statistics.append(self._compared(here, moved, wanted, room, when, True))
         self.room = room if self.room is None else _combined(np.add, self.room, room)
+
+    def _epoch(self, batch):
+        handles = []
+        self.model.predict(batch)
+        self.model.train_epoch(iter([batch]), lambda handle, _seconds: handles.append(handle))
+        if len(handles) != 1:
+            raise Mismatch("{} steps in an epoch of one batch".format(len(handles)))
+        return handles
 
     def _compared(self, here, moved, wanted, room, when, statistics):
         try:
@@ -73,7 +85,8 @@ class Walk:
                     raise Mismatch(when + detail, node="{}/{}".format(node, name))
 
     def ended(self):
-        self.losses = self.model.losses(self._handles)
+        # each by itself: the loop's handles may be of another kind than those of single steps
+        self.losses = [loss for handles in self._handles for loss in self.model.losses(handles)]
         self._handles = []
         return self
 

@@ -87,7 +87,7 @@ def _global_sum_gradient(node: Json, shape: Any, dy: Any) -> Any:
 
 
 def _global_largest_size(node: Json, inputs: Any, p: Json, context: Any) -> Any:
-    y, cache = layers.globalmaxpool(node, inputs, p, context)
+    _, cache = layers.globalmaxpool(node, inputs, p, context)
     return np.abs(inputs[0]).max(axis=(1, 2)), cache
 
 

@@ -1,4 +1,4 @@
-"""Faults of what is around a step: the loop, the modes, weights that are given and taken, waiting."""
+"""Faults of what is around a step: the loop, the modes, loading weights, waiting."""
 
 from __future__ import annotations
 
@@ -145,14 +145,13 @@ class RemembersPredictions(Reference):
         self.__dict__.pop("_kept", None)
 
 
-class PredictsFullBatches(Reference):
-    """Rows behind the last whole pair are predicted as zeros, as of a buffer of fixed size."""
+class PredictsSixRows(Reference):
+    """Rows behind the sixth are predicted as zeros."""
 
     def predict(self, batch: Json) -> Json:
-        values = super().predict(batch)
-        rows = self.__dict__.setdefault("_rows", len(next(iter(batch.values()))))
+        values = {name: value.copy() for name, value in super().predict(batch).items()}
         for value in values.values():
-            value[rows:] = 0
+            value[6:] = 0
         return values
 
 
@@ -306,7 +305,7 @@ FAULTS: tuple[Fault, ...] = (
         "predictions with the weights that were loaded first", PredictsAsFirstLoaded, ("forward",)
     ),
     Fault("predictions are remembered", RemembersPredictions, ("prediction",)),
-    Fault("predictions of a larger batch are cut off", PredictsFullBatches, ("metrics",)),
+    Fault("predictions of a larger batch are cut off", PredictsSixRows, ("metrics",)),
     Fault("weights are given as references", GivesReferences, ("batchnorm", *STEPS)),
     Fault(
         "biases are not loaded", LoadsWithoutBiases, ("initial-weights",),

@@ -1,4 +1,4 @@
-"""Faults of the losses: the check has to be `loss`, unless the value is right and its slope is not."""
+"""Faults of the losses: `loss` has to fail, unless the value is right and its slope is not."""
 
 from __future__ import annotations
 

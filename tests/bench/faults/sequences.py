@@ -64,7 +64,7 @@ def _mixed(sequence: bool, h: bool, c: bool) -> Any:
     def forward(node: Json, x: Any, p: Json, lengths: Any = None, initial: Any = None) -> Any:
         right = lstm.forward(node, x, p, lengths, initial)
         wrong = lstm.forward(node, x, p, None, initial)
-        parts = zip((sequence, h, c), wrong, right)
+        parts = zip((sequence, h, c), wrong[:3], right[:3], strict=True)
         return (*(w if swap else r for swap, w, r in parts), right[3])
 
     return forward

@@ -32,7 +32,7 @@ def _mean_bias(node: Json, cache: Any, dy: Any) -> Any:
 
 
 def _first_step_only(node: Json, cache: Any, dy: Any) -> Any:
-    x, kernel = cache
+    x, _ = cache
     upstream, grads = layers.dense_backward(node, cache, dy)
     return upstream, {**grads, "kernel": x[:, 0].T @ dy[:, 0]} if x.ndim == 3 else grads
 
