@@ -103,12 +103,6 @@ class Batches:
         self._graph, self._recipe = graph, recipe
         self._random = np.random.RandomState(seed)
         self._shapes = shapes_of(graph)
-        # around zero alone, a maximum would hardly ever be negative, and padding never count
-        self._offsets = {
-            spec["name"]: self._random.uniform(0.5, 1.5, spec["shape"][-1:])
-            * self._random.choice([-1, 1], spec["shape"][-1:])
-            for spec in graph["inputs"]
-        }
 
     def rows(self, count):
         """New rows: inputs, targets and masks by name."""
@@ -127,13 +121,21 @@ class Batches:
     def _input(self, spec, count):
         shape = (count,) + tuple(spec["shape"])
         if spec["dtype"] == "float32":
-            value = self._random.normal(size=shape) + self._offsets[spec["name"]]
-            return value.astype(np.float32)
+            return (self._random.normal(size=shape) + self._offsets(shape)).astype(np.float32)
         low, high = self._range(spec["name"])
         value = self._random.randint(low, high, shape).astype(np.int32)
         ends = [low, high - 1][:count]
         value.reshape(count, -1)[: len(ends), 0] = ends
         return value
+
+    def _offsets(self, shape):
+        """For each row and channel, up and down in turn.
+
+        Around zero alone, hardly any maximum would be negative, and padding would never count.
+        """
+        across = (shape[0],) + (1,) * (len(shape) - 2) + (shape[-1],)
+        sign = np.where(np.indices(across).sum(axis=0) % 2, 1, -1)
+        return sign * self._random.uniform(0.5, 2.5, across)
 
     def _range(self, name):
         """Whole numbers that every embedding has, and every sequence is long enough for."""

@@ -23,6 +23,8 @@ from bench.trial import options_of
 ROWS = 6
 """Rows of most batches: few, because the reference is slow; enough for batch normalisation."""
 PARTIAL = 3
+MORE = 3
+"""Batches, besides the first, whose values are compared."""
 STEPS = 20
 LONG = 100
 """Steps of the recipe's own optimiser; those behind STEPS are partial batches."""
@@ -92,6 +94,11 @@ class Sides:
     def batch(self):
         return self.kept_from_kinks(self.reference(), drawn.Batches(self.graph, self.recipe, 14))[0]
 
+    def batches(self):
+        """The batch and some more: what few rows show by luck alone, more of them do."""
+        others = drawn.Batches(self.graph, self.recipe, 19)
+        return [self.batch()] + [others.rows(self.size) for _ in range(MORE)]
+
     def kept_from_kinks(self, reference, batches, rows=None):
         """(a batch, whether none of its rows stands at a kink of the reference as it now is)."""
         batch = batches.rows(rows or self.size)
@@ -153,13 +160,6 @@ class Sides:
     @once
     def copies(self):
         return Copies(self.plain, self.recipe)
-
-    @once
-    def wanted_values(self):
-        """({name: value}, {name: spread}) in evaluation."""
-        self.start()
-        exact = self.reference().activations(self.batch())
-        return exact, self.copies().values(self.start(), self.batch(), exact)
 
     @once
     def gradients(self):
