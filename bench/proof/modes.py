@@ -3,8 +3,8 @@
 import numpy as np
 
 from bench import weights
+from bench.proof import drawn
 from bench.proof.compare import FLOOR, Mismatch, compare, compare_values
-from bench.proof.drawn import Batches
 from bench.proof.noise import Copies, largest
 from bench.proof.sides import ROWS
 
@@ -40,7 +40,7 @@ def evaluation(sides):
 
 def dropout(sides):
     """Training drops the stated share of what is not zero and scales the rest by 1/(1-rate)."""
-    batch = Batches(sides.graph, sides.recipe, 18).rows(_rows_to_count(sides))
+    batch = drawn.Batches(sides.graph, sides.recipe, 18).rows(_rows_to_count(sides))
     values = sides.with_dropout().activations(batch, training=True)
     worst = 0.0
     for node in sides.redrawn["nodes"]:
@@ -120,26 +120,26 @@ def _gradients_drop(sides):
     A rate just below one makes this certain but for a few cases in a million values, without
     knowing the masks.
     """
+    graph = drawn.all_dropped(sides.graph)
     _, usual, _ = sides.wanted_gradients()[0]
-    model, reference = sides.all_dropped()
-    _, dropped, _ = reference.backward(sides.batch())
+    _, dropped, _ = sides.reference(graph).backward(sides.batch())
+    silent = [
+        (node["name"], name)
+        for node in reversed(sides.trained)
+        for name, value in sorted(dropped.get(node["name"], {}).items())
+        if not value.any() and usual[node["name"]][name].any()
+    ]
+    if not silent:
+        return
+    model = sides.loaded(graph)
     for _ in range(3):
         _, got = model.gradients(sides.batch())
-        label, size = _first_alive(sides.trained, usual, dropped, got)
-        if label is None:
+        alive = [(n, p) for n, p in silent if not largest(got[n][p]) <= 1e-6 * largest(usual[n][p])]
+        if not alive:
             return
-    detail = "everything behind it is dropped, and yet it has a gradient of {:.3g}".format(size)
-    raise Mismatch(detail, node=label)
-
-
-def _first_alive(nodes, usual, dropped, got):
-    """(node/parameter, gradient) of the first, from the loss backwards, that should be zero."""
-    for node in reversed(nodes):
-        for name, value in sorted(dropped.get(node["name"], {}).items()):
-            size = largest(got[node["name"]][name])
-            if not value.any() and not size <= 1e-6 * largest(usual[node["name"]][name]):
-                return "{}/{}".format(node["name"], name), size
-    return None, 0.0
+    node, name = alive[0]
+    words = "everything behind it is dropped, and yet it has a gradient of {:.3g}"
+    raise Mismatch(words.format(largest(got[node][name])), node="{}/{}".format(node, name))
 
 
 def _first_of_epoch(model, batch):

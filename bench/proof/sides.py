@@ -136,10 +136,9 @@ class Sides:
         """The release's model without dropout, with the weights that proofs begin with."""
         return self._loaded(self.built())
 
-    def all_dropped(self):
-        """The release's model and the reference with rates that next to nothing escapes."""
-        graph = drawn.all_dropped(self.graph)
-        return self._loaded(self._build(graph)), self.reference(graph)
+    def loaded(self, graph):
+        """A model of its own for an altered graph."""
+        return self._loaded(self._build(graph))
 
     def with_dropout(self):
         return self._loaded(self.built_redrawn())
