@@ -22,7 +22,6 @@ from bench.trial import options_of
 
 ROWS = 6
 """Rows of most batches: few, because the reference is slow; enough for batch normalisation."""
-PARTIAL = 3
 MORE = 3
 """Batches, besides the first, whose values are compared."""
 STEPS = 20
@@ -66,7 +65,8 @@ class Sides:
         self.dropouts = [node for node in self.graph["nodes"] if node["op"] == "dropout"]
         self.norms = [node for node in self.trained if node["op"] == "batchnorm"]
         self.size = min(ROWS, self.recipe["batch"])
-        self.partial = min(PARTIAL, self.size)
+        # smaller than a full one, but two rows are the fewest that a norm is defined for
+        self.partial = max((self.size + 1) // 2, 2 if self.norms else 1)
         self._tries = _TRIES
 
     # ---- weights and batches
@@ -207,6 +207,9 @@ class Sides:
         batches = drawn.Batches(self.graph, self.recipe, seed)
         walk = Walk(self, model, self.reference(graph, optimizer), graph, optimizer)
         for number, rows in enumerate(sizes):
+            if walk.diverged():
+                walk.begin_again(self._loaded(self._build(graph, optimizer)), self.start())
+                walk.reference.load(self.start())
             batch, clear = self.kept_from_kinks(walk.reference, batches, rows)
             if number == 4 and rows == self.size:  # one in which no place counts
                 batch = drawn.without_mask(batch, self.recipe)

@@ -18,6 +18,9 @@ from bench.proof.compare import Mismatch, compare_step
 from bench.proof.noise import FACTOR, Copies, largest
 from bench.reference.optimizers import Optimizer
 
+_DIVERGED = 1e8
+"""A loss of that size: float32 ends at 3e38, and a square is not far from it."""
+
 
 class Walk:
     """What both sides did, compared step by step."""
@@ -28,6 +31,7 @@ class Walk:
         self._names = {node["name"] for node in self._nodes}
         self.model, self.reference = model, reference
         self._copies = Copies(graph, recipe)
+        self._recipe = recipe
         self._optimizers = [Optimizer(recipe) for _ in range(3)]
         self._relative, self._sizes = {True: {}, False: {}}, set()
         self._handles = []
@@ -37,7 +41,7 @@ class Walk:
         """For each step the error of what moved, or the Mismatch."""
         self.room = None
         """What rounding may have done to each parameter up to now."""
-        self.losses, self.wanted_losses, self.loss_spreads = None, [], []
+        self.losses, self.wanted_losses, self.loss_spreads = [], [], []
 
     def step(self, batch, clear, in_loop=False):
         """One step of both; `clear`: no row of the batch stands at a kink.
@@ -86,9 +90,20 @@ class Walk:
 
     def ended(self):
         # each by itself: the loop's handles may be of another kind than those of single steps
-        self.losses = [loss for handles in self._handles for loss in self.model.losses(handles)]
+        for handles in self._handles:
+            self.losses += self.model.losses(handles)
         self._handles = []
         return self
+
+    def diverged(self):
+        """Whether the recipe's steps are too long for this graph: soon nothing would be finite."""
+        return bool(self.wanted_losses) and not abs(self.wanted_losses[-1]) < _DIVERGED
+
+    def begin_again(self, model, weights):
+        """With a new model and new optimisers, from these weights."""
+        self.ended()
+        self.model, self.weights = model, weights
+        self._optimizers = [Optimizer(self._recipe) for _ in range(3)]
 
     def _spreads(self, here, batch, exact, clear):
         """{(node, parameter): what rounding can do}, of gradients and running statistics."""

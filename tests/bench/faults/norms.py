@@ -122,7 +122,11 @@ _NORM = {"ops": ("batchnorm",), "needs": lambda graph, recipe: any(
 )}  # fmt: skip
 
 FAULTS: tuple[Fault, ...] = (
-    forward_fault("norm adds epsilon outside the root", "batchnorm", _scaled(_epsilon_outside)),
+    # an epsilon too small to tell is drawn anew for `evaluation`
+    forward_fault(
+        "norm adds epsilon outside the root", "batchnorm", _scaled(_epsilon_outside),
+        checks=("forward", "evaluation"),
+    ),
     forward_fault("norm divides by the unbiased variance", "batchnorm", _scaled(_unbiased)),
     forward_fault("norm of each place by itself", "batchnorm", _each_place_alone),
     attribute_fault(
