@@ -136,9 +136,9 @@ class Sides:
         """The release's model without dropout, with the weights that proofs begin with."""
         return self._loaded(self.built())
 
-    def loaded(self, graph):
-        """A model of its own for an altered graph."""
-        return self._loaded(self._build(graph))
+    def loaded(self, graph, optimizer=None):
+        """A model of its own for an altered graph or optimiser."""
+        return self._loaded(self._build(graph, optimizer))
 
     def with_dropout(self):
         return self._loaded(self.built_redrawn())
@@ -192,13 +192,13 @@ class Sides:
     def gentle_walk(self):
         """Small steps of SGD, without dropout: what the trial's own loop is held against."""
         optimizer = self.optimizers()["sgd"]
-        model = self._loaded(self._build(self.plain, optimizer))
+        model = self.loaded(self.plain, optimizer)
         return self._walk(model, self.plain, optimizer, [self.size] * FEW + [self.partial], 16)
 
     def optimizer_walk(self, name):
         """Training with another optimiser and other attributes."""
         optimizer = self.optimizers()[name]
-        model = self._loaded(self._build(self.redrawn_plain, optimizer))
+        model = self.loaded(self.redrawn_plain, optimizer)
         return self._walk(model, self.redrawn_plain, optimizer, [self.size] * FEW, 17, [FEW - 3])
 
     def _walk(self, model, graph, optimizer, sizes, seed, in_loop=()):
@@ -207,9 +207,6 @@ class Sides:
         batches = drawn.Batches(self.graph, self.recipe, seed)
         walk = Walk(self, model, self.reference(graph, optimizer), graph, optimizer)
         for number, rows in enumerate(sizes):
-            if walk.diverged():
-                walk.begin_again(self._loaded(self._build(graph, optimizer)), self.start())
-                walk.reference.load(self.start())
             batch, clear = self.kept_from_kinks(walk.reference, batches, rows)
             if number == 4 and rows == self.size:  # one in which no place counts
                 batch = drawn.without_mask(batch, self.recipe)
@@ -224,7 +221,7 @@ class Sides:
         and the optimiser's state must outlast both.
         """
         optimizer = self.optimizers()["sgd"]
-        model, handles = self._loaded(self._build(self.plain, optimizer)), []
+        model, handles = self.loaded(self.plain, optimizer), []
         batches = self.gentle_walk().batches
         for part in (batches[: FEW // 2], batches[FEW // 2 :]):
             model.predict(self.batch())

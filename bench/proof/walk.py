@@ -18,8 +18,12 @@ from bench.proof.compare import Mismatch, compare_step
 from bench.proof.noise import FACTOR, Copies, largest
 from bench.reference.optimizers import Optimizer
 
-_DIVERGED = 1e8
-"""A loss of that size: float32 ends at 3e38, and a square is not far from it."""
+_NOISE = 4.0
+"""Times as much room where a gradient is rounding alone: its sign then changes from step to step,
+and moments that have seen little make a longer step of the next one than of a steady gradient."""
+_LARGEST_LOSS = 1e8
+_LARGEST_WEIGHT = 1e4
+"""Beyond these training diverges: float32 ends at 3e38, and a few layers' product is soon there."""
 
 
 class Walk:
@@ -35,7 +39,8 @@ class Walk:
         self._optimizers = [Optimizer(recipe) for _ in range(3)]
         self._relative, self._sizes = {True: {}, False: {}}, set()
         self._handles = []
-        self.weights = sides.start()
+        self._new_model = lambda: sides.loaded(graph, optimizer)
+        self.weights = self._start = sides.start()
         self.batches = []
         self.parameters, self.statistics = [], []
         """For each step the error of what moved, or the Mismatch."""
@@ -49,9 +54,8 @@ class Walk:
         `in_loop`: the release takes it as an epoch of the trial's own loop, after a prediction.
         Neither may touch the optimiser's state.
         """
-        here = self.weights
-        self.reference.load(here)
-        exact = self.reference.backward(batch)
+        exact, again = self._begins_again_if_diverged(batch)
+        here, clear = self.weights, clear and not again
         spreads = self._spreads(here, batch, exact, clear)
         wanted, room = self._steps(here, exact, spreads)
         self._handles.append(self._epoch(batch) if in_loop else [self.model.train_step(batch)])
@@ -95,15 +99,21 @@ class Walk:
         self._handles = []
         return self
 
-    def diverged(self):
-        """Whether the recipe's steps are too long for this graph: soon nothing would be finite."""
-        return bool(self.wanted_losses) and not abs(self.wanted_losses[-1]) < _DIVERGED
+    def _begins_again_if_diverged(self, batch):
+        """The loss, gradients and statistics at the present weights, or at the first ones again.
 
-    def begin_again(self, model, weights):
-        """With a new model and new optimisers, from these weights."""
+        Where the recipe's steps are too long for the graph, soon nothing would be finite.
+        """
+        self.reference.load(self.weights)
+        exact = self.reference.backward(batch)
+        size = max(largest(v) for values in self.weights.values() for v in values.values())
+        if abs(exact[0]) < _LARGEST_LOSS and size < _LARGEST_WEIGHT:
+            return exact, False
         self.ended()
-        self.model, self.weights = model, weights
+        self.model, self.weights = self._new_model(), self._start
         self._optimizers = [Optimizer(self._recipe) for _ in range(3)]
+        self.reference.load(self.weights)
+        return self.reference.backward(batch), True
 
     def _spreads(self, here, batch, exact, clear):
         """{(node, parameter): what rounding can do}, of gradients and running statistics."""
@@ -148,7 +158,8 @@ class Walk:
         for node, steps in exact_steps.items():
             wanted[node] = {name: -step for name, step in steps.items()}
             room[node] = {
-                name: np.abs(above[node][name] - step) + np.abs(below[node][name] - step)
+                name: (np.abs(above[node][name] - step) + np.abs(below[node][name] - step))
+                * np.where(np.abs(gradients[node][name]) > FACTOR * spreads[node, name], 1, _NOISE)
                 for name, step in steps.items()
             }
         for node, values in state.items():
