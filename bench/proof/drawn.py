@@ -26,6 +26,15 @@ def without_dropout(graph):
     return plain
 
 
+def all_dropped(graph):
+    """The graph with rates just below one, which float32 can hold: next to nothing is kept."""
+    other = copy.deepcopy(graph)
+    for node in other["nodes"]:
+        if node["op"] == "dropout":
+            node["rate"] = 1 - 2.0**-22
+    return other
+
+
 def redrawn(graph, seed):
     """The graph with other rates of dropout and other coefficients of batch normalisation."""
     random, other = np.random.RandomState(seed), copy.deepcopy(graph)
@@ -112,12 +121,21 @@ class Batches:
     def _input(self, spec, count):
         shape = (count,) + tuple(spec["shape"])
         if spec["dtype"] == "float32":
-            return self._random.normal(size=shape).astype(np.float32)
+            return (self._random.normal(size=shape) + self._offsets(shape)).astype(np.float32)
         low, high = self._range(spec["name"])
         value = self._random.randint(low, high, shape).astype(np.int32)
         ends = [low, high - 1][:count]
         value.reshape(count, -1)[: len(ends), 0] = ends
         return value
+
+    def _offsets(self, shape):
+        """For each row and channel, up and down in turn.
+
+        Around zero alone, hardly any maximum would be negative, and padding would never count.
+        """
+        across = (shape[0],) + (1,) * (len(shape) - 2) + (shape[-1],)
+        sign = np.where(np.indices(across).sum(axis=0) % 2, 1, -1)
+        return sign * self._random.uniform(0.5, 2.5, across)
 
     def _range(self, name):
         """Whole numbers that every embedding has, and every sequence is long enough for."""

@@ -3,16 +3,25 @@
 import numpy as np
 
 from bench import weights
-from bench.proof.compare import FLOOR, Mismatch, compare, compare_values
-from bench.proof.drawn import Batches
+from bench.proof import drawn
+from bench.proof.compare import FLOOR, Mismatch, compare, compare_gradients, compare_values
 from bench.proof.noise import Copies
 from bench.proof.sides import ROWS
 
 _MANY = 40 * ROWS
-"""Rows to count what dropout drops."""
+"""Rows, at least, to count what dropout drops."""
+_COUNTED = 12000
+"""Values of each node to count: with fewer, a share that is wrong by 0.04 could be chance."""
+_MOST_VALUES = 4000000
+"""Values of all nodes that are kept for it."""
 _SIGMAS = 6.0
-_TRIES = 12
 _SIMULATED = 24
+"""Losses with dropout, to see how often one of them comes up."""
+_DOUBT = 0.15
+"""What the true share of the most frequent one may be above that."""
+_TOO_OFTEN = 0.85
+_CHANCE = 1e-6
+"""Of a right model whose losses are all the same."""
 
 
 def evaluation(sides):
@@ -36,7 +45,7 @@ def evaluation(sides):
 
 def dropout(sides):
     """Training drops the stated share of what is not zero and scales the rest by 1/(1-rate)."""
-    batch = Batches(sides.graph, sides.recipe, 18).rows(_MANY)
+    batch = drawn.Batches(sides.graph, sides.recipe, 18).rows(_rows_to_count(sides))
     values = sides.with_dropout().activations(batch, training=True)
     worst = 0.0
     for node in sides.redrawn["nodes"]:
@@ -45,7 +54,14 @@ def dropout(sides):
             before = values[source] if source in values else batch[source]
             worst = max(worst, _dropped(node, before, values[node["name"]]))
     _steps_drop(sides)
+    _gradients_drop(sides)
     return {"error": worst, "detail": "share dropped, against the stated one"}
+
+
+def _rows_to_count(sides):
+    fewest = min(int(np.prod(node["shape"])) for node in sides.dropouts)
+    values = sum(int(np.prod(node["shape"])) for node in sides.graph["nodes"])
+    return max(_MANY, min(_COUNTED // fewest, _MOST_VALUES // values))
 
 
 def _dropped(node, before, after):
@@ -86,13 +102,13 @@ def _dropped_apart(name, rate, live, kept):
 
 def _steps_drop(sides):
     """Real training steps drop, too, each time and in each epoch something else."""
-    plain, tells = _loss_with_dropout(sides)
-    if not tells:
+    plain, tries = _loss_with_dropout(sides)
+    if not tries:
         return
     names = ", ".join(node["name"] for node in sides.dropouts)
     for what, take in (("epoch", _first_of_epoch), ("training step", _single_step)):
         losses = []
-        while len(losses) < _TRIES and (len(losses) < 2 or max(losses) == min(losses)):
+        while len(losses) < tries and (len(losses) < 2 or max(losses) == min(losses)):
             model = sides.with_dropout()
             model.predict(sides.batch())  # an evaluation in between must not leave its mode behind
             losses.append(take(model, sides.batch()))
@@ -101,6 +117,32 @@ def _steps_drop(sides):
             raise Mismatch(detail, node=names)
         if max(losses) == min(losses):
             raise Mismatch("every {} drops the same".format(what), node=names)
+
+
+def _gradients_drop(sides):
+    """Where everything is dropped, nothing before it gets a gradient.
+
+    A rate just below one makes this certain but for a few cases in a million values, without
+    knowing the masks.
+    """
+    graph = drawn.all_dropped(sides.graph)
+    _, usual, _ = sides.wanted_gradients()[0]
+    exact = sides.reference(graph).backward(sides.batch())
+    if all(
+        np.array_equal(usual[n][p], g) for n, values in exact[1].items() for p, g in values.items()
+    ):
+        return  # nothing lies before it
+    _, spreads, _ = Copies(graph, sides.recipe).backward(sides.start(), sides.batch(), exact)
+    model = sides.loaded(graph)
+    for last in (False, False, True):
+        try:
+            compare_gradients(
+                sides.trained, model.gradients(sides.batch())[1], exact[1], spreads, "all dropped: "
+            )
+            return
+        except Mismatch:
+            if last:
+                raise
 
 
 def _first_of_epoch(model, batch):
@@ -114,17 +156,18 @@ def _single_step(model, batch):
 
 
 def _loss_with_dropout(sides):
-    """(the loss without dropout, whether dropout's losses tell), by the reference.
+    """(the loss without dropout, after how many equal losses it is not chance), by the reference.
 
-    They tell nothing where dropout hardly ever changes the loss, or mostly to the same value: where
-    it drops what is zero in any case, or one of very few values.
+    Where dropout hardly ever changes the loss, or mostly to the same value, as it drops what is
+    zero in any case or one of very few values, no number of losses tells: 0.
     """
     plain = sides.reference(sides.redrawn_plain).backward(sides.batch())[0]
     reference = sides.reference(sides.redrawn)
     losses = [reference.backward(sides.batch())[0] for _ in range(_SIMULATED)]
     apart = 100 * FLOOR["loss"] * abs(plain)
     often = [sum(abs(other - loss) <= apart for other in losses + [plain]) for loss in losses]
-    return plain, max(often) / float(_SIMULATED) < 0.35
+    share = max(often) / float(_SIMULATED) + _DOUBT
+    return plain, int(np.ceil(np.log(_CHANCE) / np.log(share))) if share <= _TOO_OFTEN else 0
 
 
 def batchnorm(sides):

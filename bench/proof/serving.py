@@ -13,6 +13,7 @@ from bench.proof.sides import ROWS
 _SHARED = 0.05
 """Real sets repeat a row here and there; a test split that is the training split repeats all."""
 _TEST_ROWS = 6 * ROWS + 3
+"""At least, and in any case more than a batch."""
 
 
 def served_data(sides):
@@ -78,14 +79,15 @@ def _row_keys(arrays):
 def measured(sides):
     """The metric of the release's own raw outputs on the test split against the reference's."""
     test = sides.splits["test"]
-    small = data.Split(test.batch(slice(0, min(test.rows, _TEST_ROWS))))
+    size = sides.own_rows()  # evaluated in batches of the recipe's size, as in a trial
+    small = data.Split(test.batch(slice(0, min(test.rows, max(_TEST_ROWS, size + ROWS // 2)))))
     _, model = sides.gentle_epoch()  # trained, as a trial's model is
     learnt = model.weights()
-    got, raw = metrics.evaluate(model, small, sides.recipe, ROWS)
+    got, raw = metrics.evaluate(model, small, sides.recipe, size)
     sets = []
     for reference in [sides.reference()] + sides.copies().leaning + [sides.copies().single]:
         reference.load(learnt)
-        sets.append(metrics.evaluate(reference, small, sides.recipe, ROWS))
+        sets.append(metrics.evaluate(reference, small, sides.recipe, size))
     (wanted, exact), others = sets[0], sets[1:]
     worst = 0.0
     for name in sorted(raw):

@@ -22,7 +22,8 @@ from bench.trial import options_of
 
 ROWS = 6
 """Rows of most batches: few, because the reference is slow; enough for batch normalisation."""
-PARTIAL = 3
+MORE = 3
+"""Batches, besides the first, whose values are compared."""
 STEPS = 20
 LONG = 100
 """Steps of the recipe's own optimiser; those behind STEPS are partial batches."""
@@ -64,7 +65,8 @@ class Sides:
         self.dropouts = [node for node in self.graph["nodes"] if node["op"] == "dropout"]
         self.norms = [node for node in self.trained if node["op"] == "batchnorm"]
         self.size = min(ROWS, self.recipe["batch"])
-        self.partial = min(PARTIAL, self.size)
+        # smaller than a full one, but two rows are the fewest that a norm is defined for
+        self.partial = max((self.size + 1) // 2, 2 if self.norms else 1)
         self._tries = _TRIES
 
     # ---- weights and batches
@@ -91,6 +93,11 @@ class Sides:
     @once
     def batch(self):
         return self.kept_from_kinks(self.reference(), drawn.Batches(self.graph, self.recipe, 14))[0]
+
+    def batches(self):
+        """The batch and some more: what few rows show by luck alone, more of them do."""
+        others = drawn.Batches(self.graph, self.recipe, 19)
+        return [self.batch()] + [others.rows(self.size) for _ in range(MORE)]
 
     def kept_from_kinks(self, reference, batches, rows=None):
         """(a batch, whether none of its rows stands at a kink of the reference as it now is)."""
@@ -129,6 +136,10 @@ class Sides:
         """The release's model without dropout, with the weights that proofs begin with."""
         return self._loaded(self.built())
 
+    def loaded(self, graph, optimizer=None):
+        """A model of its own for an altered graph or optimiser."""
+        return self._loaded(self._build(graph, optimizer))
+
     def with_dropout(self):
         return self._loaded(self.built_redrawn())
 
@@ -148,13 +159,6 @@ class Sides:
     @once
     def copies(self):
         return Copies(self.plain, self.recipe)
-
-    @once
-    def wanted_values(self):
-        """({name: value}, {name: spread}) in evaluation."""
-        self.start()
-        exact = self.reference().activations(self.batch())
-        return exact, self.copies().values(self.start(), self.batch(), exact)
 
     @once
     def gradients(self):
@@ -181,22 +185,24 @@ class Sides:
     def recipe_walk(self):
         """Training with the recipe's optimiser: full batches, partial ones, one of its own size."""
         sizes = [self.size] * STEPS + [self.partial] * (LONG - STEPS) + [self.own_rows()]
-        return self._walk(self.at_start(), self.plain, None, sizes, 15)
+        in_loop = range(STEPS + 5, LONG, 10)
+        return self._walk(self.at_start(), self.plain, None, sizes, 15, in_loop)
 
     @once
     def gentle_walk(self):
         """Small steps of SGD, without dropout: what the trial's own loop is held against."""
         optimizer = self.optimizers()["sgd"]
-        model = self._loaded(self._build(self.plain, optimizer))
+        model = self.loaded(self.plain, optimizer)
         return self._walk(model, self.plain, optimizer, [self.size] * FEW + [self.partial], 16)
 
     def optimizer_walk(self, name):
         """Training with another optimiser and other attributes."""
         optimizer = self.optimizers()[name]
-        model = self._loaded(self._build(self.redrawn_plain, optimizer))
-        return self._walk(model, self.redrawn_plain, optimizer, [self.size] * FEW, 17)
+        model = self.loaded(self.redrawn_plain, optimizer)
+        return self._walk(model, self.redrawn_plain, optimizer, [self.size] * FEW, 17, [FEW - 3])
 
-    def _walk(self, model, graph, optimizer, sizes, seed):
+    def _walk(self, model, graph, optimizer, sizes, seed, in_loop=()):
+        """Both sides' steps on batches of these sizes, those of these numbers in the loop."""
         self.start()
         batches = drawn.Batches(self.graph, self.recipe, seed)
         walk = Walk(self, model, self.reference(graph, optimizer), graph, optimizer)
@@ -204,17 +210,22 @@ class Sides:
             batch, clear = self.kept_from_kinks(walk.reference, batches, rows)
             if number == 4 and rows == self.size:  # one in which no place counts
                 batch = drawn.without_mask(batch, self.recipe)
-            walk.step(batch, clear)
+            walk.step(batch, clear, number in in_loop)
         return walk.ended()
 
     @once
     def gentle_epoch(self):
-        """(losses, the model) of the gentle walk's batches in the loop that trials use."""
+        """(losses, the model) of the gentle walk's batches in the loop that trials use.
+
+        Two epochs, and a prediction before each: what is compiled or kept for it must not go stale,
+        and the optimiser's state must outlast both.
+        """
         optimizer = self.optimizers()["sgd"]
-        model, handles = self._loaded(self._build(self.plain, optimizer)), []
-        model.predict(self.batch())  # what is compiled or kept for it must not go stale
-        batches = iter(self.gentle_walk().batches)
-        model.train_epoch(batches, lambda handle, _seconds: handles.append(handle))
+        model, handles = self.loaded(self.plain, optimizer), []
+        batches = self.gentle_walk().batches
+        for part in (batches[: FEW // 2], batches[FEW // 2 :]):
+            model.predict(self.batch())
+            model.train_epoch(iter(part), lambda handle, _seconds: handles.append(handle))
         return model.losses(handles), model
 
     def upstream_of(self, names):

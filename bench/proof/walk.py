@@ -18,6 +18,13 @@ from bench.proof.compare import Mismatch, compare_step
 from bench.proof.noise import FACTOR, Copies, largest
 from bench.reference.optimizers import Optimizer
 
+_NOISE = 4.0
+"""Times as much room where a gradient is rounding alone: its sign then changes from step to step,
+and moments that have seen little make a longer step of the next one than of a steady gradient."""
+_LARGEST_LOSS = 1e8
+_LARGEST_WEIGHT = 1e4
+"""Beyond these training diverges: float32 ends at 3e38, and a few layers' product is soon there."""
+
 
 class Walk:
     """What both sides did, compared step by step."""
@@ -28,25 +35,30 @@ class Walk:
         self._names = {node["name"] for node in self._nodes}
         self.model, self.reference = model, reference
         self._copies = Copies(graph, recipe)
+        self._recipe = recipe
         self._optimizers = [Optimizer(recipe) for _ in range(3)]
         self._relative, self._sizes = {True: {}, False: {}}, set()
         self._handles = []
-        self.weights = sides.start()
+        self._new_model = lambda: sides.loaded(graph, optimizer)
+        self.weights = self._start = sides.start()
         self.batches = []
         self.parameters, self.statistics = [], []
         """For each step the error of what moved, or the Mismatch."""
         self.room = None
         """What rounding may have done to each parameter up to now."""
-        self.losses, self.wanted_losses, self.loss_spreads = None, [], []
+        self.losses, self.wanted_losses, self.loss_spreads = [], [], []
 
-    def step(self, batch, clear):
-        """One step of both; `clear`: no row of the batch stands at a kink."""
-        here = self.weights
-        self.reference.load(here)
-        exact = self.reference.backward(batch)
+    def step(self, batch, clear, in_loop=False):
+        """One step of both; `clear`: no row of the batch stands at a kink.
+
+        `in_loop`: the release takes it as an epoch of the trial's own loop, after a prediction.
+        Neither may touch the optimiser's state.
+        """
+        exact, again = self._begins_again_if_diverged(batch)
+        here, clear = self.weights, clear and not again
         spreads = self._spreads(here, batch, exact, clear)
         wanted, room = self._steps(here, exact, spreads)
-        self._handles.append(self.model.train_step(batch))
+        self._handles.append(self._epoch(batch) if in_loop else [self.model.train_step(batch)])
         self.weights = self.model.weights()
         self.batches.append(batch)
         self.wanted_losses.append(exact[0])
@@ -55,6 +67,14 @@ class Walk:
         self.parameters.append(self._compared(here, moved, wanted, room, when, False))
         self.statistics.append(self._compared(here, moved, wanted, room, when, True))
         self.room = room if self.room is None else _combined(np.add, self.room, room)
+
+    def _epoch(self, batch):
+        handles = []
+        self.model.predict(batch)
+        self.model.train_epoch(iter([batch]), lambda handle, _seconds: handles.append(handle))
+        if len(handles) != 1:
+            raise Mismatch("{} steps in an epoch of one batch".format(len(handles)))
+        return handles
 
     def _compared(self, here, moved, wanted, room, when, statistics):
         try:
@@ -73,9 +93,27 @@ class Walk:
                     raise Mismatch(when + detail, node="{}/{}".format(node, name))
 
     def ended(self):
-        self.losses = self.model.losses(self._handles)
+        # each by itself: the loop's handles may be of another kind than those of single steps
+        for handles in self._handles:
+            self.losses += self.model.losses(handles)
         self._handles = []
         return self
+
+    def _begins_again_if_diverged(self, batch):
+        """The loss, gradients and statistics at the present weights, or at the first ones again.
+
+        Where the recipe's steps are too long for the graph, soon nothing would be finite.
+        """
+        self.reference.load(self.weights)
+        exact = self.reference.backward(batch)
+        size = max(largest(v) for values in self.weights.values() for v in values.values())
+        if abs(exact[0]) < _LARGEST_LOSS and size < _LARGEST_WEIGHT:
+            return exact, False
+        self.ended()
+        self.model, self.weights = self._new_model(), self._start
+        self._optimizers = [Optimizer(self._recipe) for _ in range(3)]
+        self.reference.load(self.weights)
+        return self.reference.backward(batch), True
 
     def _spreads(self, here, batch, exact, clear):
         """{(node, parameter): what rounding can do}, of gradients and running statistics."""
@@ -120,7 +158,8 @@ class Walk:
         for node, steps in exact_steps.items():
             wanted[node] = {name: -step for name, step in steps.items()}
             room[node] = {
-                name: np.abs(above[node][name] - step) + np.abs(below[node][name] - step)
+                name: (np.abs(above[node][name] - step) + np.abs(below[node][name] - step))
+                * np.where(np.abs(gradients[node][name]) > FACTOR * spreads[node, name], 1, _NOISE)
                 for name, step in steps.items()
             }
         for node, values in state.items():
