@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class UserError(Exception):
-    """Something the user can do something about. `problem` says what is wrong, `remedy` what to do about it."""
+    """Something the user can correct: `problem` says what is wrong, `remedy` what to do."""
 
     def __init__(self, problem: str, remedy: str = "") -> None:
         super().__init__(f"{problem} {remedy}".strip())

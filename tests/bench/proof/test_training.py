@@ -120,7 +120,7 @@ class Loop(Faulty):
 def test_batches_in_another_order() -> None:
     class Shuffled(Loop):
         def again(self, batches: list[Json]) -> list[Json]:
-            return [batches[1], batches[0], *batches[2:]]
+            return [*batches[1:2], *batches[:1], *batches[2:]]
 
     faults = failures("digits-cnn", adapter(Shuffled))
     assert next(iter(faults)) == "batch-order"
