@@ -6,10 +6,10 @@ import time
 import numpy as np
 import tensorflow as tf
 
-from bench.adapters.tensorflow2.model import FunctionModel, first_inputs, open_spec
+from bench.adapters.tensorflow2.layers import KERAS_3, RELEASE, first_inputs
+from bench.adapters.tensorflow2.model import FunctionModel, open_spec
 from bench.ops import shapes_of, trained_nodes
 
-_RELEASE = tuple(int(part) for part in tf.__version__.split(".")[:2])
 _KERAS = tf.keras.losses
 _LOSSES = {
     "softmax-cross-entropy": lambda: _KERAS.SparseCategoricalCrossentropy(from_logits=True),
@@ -68,7 +68,7 @@ class FitModel(FunctionModel):
         super().__init__(graph, recipe, options)
         self._losses, self._shapes = recipe["losses"], shapes_of(graph)
         self._masked = any(spec["mask"] for spec in self._losses)
-        temporal = {"sample_weight_mode": "temporal"} if self._masked and _RELEASE < (2, 2) else {}
+        temporal = {"sample_weight_mode": "temporal"} if self._masked and RELEASE < (2, 2) else {}
         self._keras = Trained(self._net, graph, recipe)
         self._keras(first_inputs(graph))
         self._keras.compile(
@@ -95,7 +95,7 @@ class FitModel(FunctionModel):
             def on_train_batch_end(self, batch, logs=None):
                 loss = float(logs["loss"])
                 on_step(loss, time.monotonic() - self.began)
-                if _RELEASE >= (2, 16):
+                if KERAS_3:
                     # Keras 3 would begin one step more, find no data, and count it all the same
                     net.stop_training = batch + 1 == known["steps"]
 
@@ -154,11 +154,11 @@ def _alone(values):
 def _dataset(examples, first):
     """A tf.data.Dataset of what `examples()` yields, shaped like `first`."""
     specs = tf.nest.map_structure(open_spec, first)
-    if _RELEASE >= (2, 4):
+    if RELEASE >= (2, 4):
         dataset = tf.data.Dataset.from_generator(examples, output_signature=specs)
     else:
         types = tf.nest.map_structure(lambda spec: spec.dtype, specs)
         shapes = tf.nest.map_structure(lambda spec: spec.shape, specs)
         dataset = tf.data.Dataset.from_generator(examples, types, shapes)
     # what TensorFlow 2.1 had prefetched when it took its first look would be lost
-    return dataset.prefetch(1) if _RELEASE >= (2, 2) else dataset
+    return dataset.prefetch(1) if RELEASE >= (2, 2) else dataset

@@ -7,7 +7,8 @@ from bench.ops import shapes_of
 
 layers = tf.keras.layers
 
-KERAS_3 = tuple(int(part) for part in tf.__version__.split(".")[:2]) >= (2, 16)
+RELEASE = tuple(int(part) for part in tf.__version__.split(".")[:2])
+KERAS_3 = RELEASE >= (2, 16)
 
 
 class Net(tf.keras.Model):
@@ -22,6 +23,8 @@ class Net(tf.keras.Model):
             for node in graph["nodes"]
             if node["op"] in LAYERS
         }
+        self.run(first_inputs(graph), graph["nodes"], training=False)  # makes the variables
+        self.built = True  # or Keras 3 saves nothing
 
     def run(self, inputs, nodes, training):
         """Every value by name: the inputs, and those of the nodes."""
@@ -32,6 +35,17 @@ class Net(tf.keras.Model):
             layer = self.by_node.get(node["name"])
             values[node["name"]] = OPERATIONS[node["op"]](layer, node, read, context)
         return values
+
+
+def first_inputs(graph):
+    """One row of legal inputs: zeros, which every table has, and lengths of 1."""
+    lengths = {node["lengths"] for node in graph["nodes"] if node["op"] == "lstm"}
+    return {
+        spec["name"]: (tf.ones if spec["name"] in lengths else tf.zeros)(
+            [1] + spec["shape"], spec["dtype"]
+        )
+        for spec in graph["inputs"]
+    }
 
 
 # ---- layers: what has parameters or a mode ------------------------------------------------------

@@ -20,7 +20,6 @@ class FunctionModel(Model):
         self._graph, self._recipe = graph, recipe
         native = options.setting == "native"
         self._net = Net(graph, native)
-        self._net.run(first_inputs(graph), graph["nodes"], training=False)  # makes the variables
         self._trained = trained_nodes(graph, recipe)
         self._predicted = nodes_for(graph, graph["outputs"])
         self._parameters = [
@@ -110,17 +109,6 @@ class FunctionModel(Model):
     def save_native(self, folder):
         self._net.save_weights(os.path.join(folder, "model.weights.h5"))
         tf.train.Checkpoint(optimizer=self._optimizer).write(os.path.join(folder, "optimizer"))
-
-
-def first_inputs(graph):
-    """One row of legal inputs: zeros, which every table has, and lengths of 1."""
-    lengths = {node["lengths"] for node in graph["nodes"] if node["op"] == "lstm"}
-    return {
-        spec["name"]: (tf.ones if spec["name"] in lengths else tf.zeros)(
-            [1] + spec["shape"], spec["dtype"]
-        )
-        for spec in graph["inputs"]
-    }
 
 
 def _function(function, batch):
