@@ -35,7 +35,11 @@ CONTENDERS = (
     "paddlepaddle@3.3.1:static", "jax@0.12.0.1",
 )  # fmt: skip
 """The study's releases of 2018 and the newest of each line."""
-FEWER = {"theano@1.0.2": 1, "theano@1.0.5": 1, "keras@3.15.1-jax": 3, "jax@0.12.0.1": 4}
+FEWER = {
+    "theano@1.0.2": 1, "theano@1.0.5": 1, "keras@2.2.4": 1, "keras@3.15.1-jax": 1,
+    "jax@0.12.0.1": 2, "tensorflow@1.11.0": 3, "tensorflow@2.21.0": 3, "tensorflow@2.21.0:fit": 2,
+    "keras@3.15.1-tensorflow": 2, "keras@3.15.1-torch": 4, "paddlepaddle@3.3.1:static": 4,
+}  # fmt: skip
 """These compile each graph for long."""
 
 
