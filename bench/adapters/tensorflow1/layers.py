@@ -54,7 +54,7 @@ def _batchnorm_layer(node, source, native):
 
 
 def _is_fused(node):
-    return node["unbiased"] and node["epsilon"] >= 1e-5  # it takes no epsilon below 1.001e-5
+    return node["unbiased"] and node["epsilon"] >= 1.001e-5  # else it takes 1.001e-5 instead
 
 
 def _dense_layer(node, source, native):

@@ -66,8 +66,8 @@ def _conv2d_layer(node, source, native):
 def _batchnorm_layer(node, source, native):
     if native:
         return layers.BatchNormalization(name=node["name"])
-    # the fused kernel, which only Keras 2 has, takes no epsilon below 1.001e-5
-    plain = {"fused": False} if node["epsilon"] < 1e-5 and not KERAS_3 else {}
+    # the fused kernel, which only Keras 2 has, takes 1.001e-5 instead of a smaller epsilon
+    plain = {"fused": False} if node["epsilon"] < 1.001e-5 and not KERAS_3 else {}
     return layers.BatchNormalization(
         momentum=node["keep"], epsilon=node["epsilon"], name=node["name"], **plain
     )
