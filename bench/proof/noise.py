@@ -17,6 +17,8 @@ FACTOR = 10.0
 UNIT = float(np.finfo(np.float32).eps)
 LEAN = 4e-6
 """Of a node's largest value: nearer to a kink than this, rounding may decide."""
+_FAR = (1e-5, 3e-5, 1e-4)
+"""As far as this from a kink, a release that rounds more coarsely may still fall to either side."""
 
 
 class Disturbed(Reference):
@@ -44,6 +46,20 @@ class Copies:
     def __init__(self, graph, recipe):
         self.leaning = [Disturbed(graph, recipe, 5, LEAN), Disturbed(graph, recipe, 6, -LEAN)]
         self.single = Reference(graph, recipe, 1, np.float32)
+        self._exact = Reference(graph, recipe, 1, np.float64)
+
+    def at_kinks(self, weights, batch, gradients):
+        """{(node, parameter): how far each value of its gradient moves if kinks fall otherwise}."""
+        moved = {}
+        for lean in [side * far for far in _FAR for side in (1, -1)]:
+            self._exact.load(weights)
+            self._exact._lean = lean
+            _, other, _ = self._exact.backward(batch)
+            for node, values in gradients.items():
+                for name, value in values.items():
+                    apart = np.abs(other[node][name] - value)
+                    moved[node, name] = np.maximum(moved.get((node, name), 0.0), apart)
+        return moved
 
     def values(self, weights, batch, exact, training=False):
         """{name: how far rounding can move its values}."""
