@@ -31,7 +31,7 @@ def test_lines_become_trials_of_their_campaign(tmp_path: Path) -> None:
         ('{"id": 3}', "not the id of a trial"),
         ("{", "is damaged"),
         ("[]", "is damaged"),
-        ('{"v": 99, "id": "a"}', "another version of dlbench"),
+        ('{"v": 99, "id": "a"}', "version 99"),
     ],
 )
 def test_what_is_no_plan_is_refused(tmp_path: Path, line: str, why: str) -> None:
