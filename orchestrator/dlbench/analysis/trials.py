@@ -17,7 +17,9 @@ from dlbench.campaigns.plain_files import read_file
 from dlbench.campaigns.plan_file import PlannedTrial
 from dlbench.campaigns.sources import CampaignSource
 from dlbench.campaigns.trial_files import RESULT
+from dlbench.campaigns.trial_result import VERSION
 from dlbench.errors import damaged
+from dlbench.formats import check_version
 
 _PLAIN = (
     "release", "workload", "device", "engine", "setting", "variant", "seed", "repeat", "round",
@@ -98,8 +100,9 @@ def _distinct(
             content = json.loads(file)
         except (ValueError, RecursionError) as error:
             raise damaged(planned.folder / RESULT, error) from error
-        if not isinstance(content, dict) or content.get("v") != 1:
-            raise damaged(planned.folder / RESULT, "not a trial of version 1")
+        if not isinstance(content, dict):
+            raise damaged(planned.folder / RESULT, "not an object")
+        check_version(content, VERSION, planned.folder / RESULT)
         if often[planned.id] == 1:
             yield planned, planned.id, content
             continue
