@@ -175,7 +175,7 @@ def test_the_command_as_json(faulty: Faulty) -> None:
     assert entry["passed"] is False
     failed = [check for check in entry["checks"] if not check["passed"]]
     assert failed[0]["name"] == "sgd-nesterov-decay-steps"
-    assert failed[0]["error"] > failed[0]["tolerance"] == 1e-4
+    assert failed[0]["error"] > 10 * failed[0]["tolerance"] > 1e-4
     assert " against " in failed[0]["detail"]
 
 
@@ -194,7 +194,7 @@ def test_native_says_what_differs_and_fails_nothing(faulty: Faulty) -> None:
         "--setting", "native",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "1 of 18 checks differ under native" in done.stdout
+    assert "3 of 22 checks differ under native" in done.stdout
     assert "sgd-nesterov-decay-steps differs" in done.stdout
 
 
