@@ -29,6 +29,10 @@ class CampaignAbout:
     engine: str = ""
     hz: float = DEFAULT_HZ
     notes: tuple[str, ...] = ()
+    looks: tuple[int, ...] = ()
+    """With `--until decided`: after how many repeats it was planned to look. Else empty."""
+    looked: tuple[bool, ...] = ()
+    """What each look that was made found: whether the leader was known."""
     origins: tuple[Mapping[str, str], ...] = ()
     """What did not ship with dlbench (running/origins.py)."""
     machine: Mapping[str, Any] = field(default_factory=dict)
@@ -37,6 +41,11 @@ class CampaignAbout:
     """Those of a merged campaign."""
     merged: tuple[CampaignAbout, ...] = ()
     """The campaigns that it was merged of."""
+
+    @property
+    def looks_left(self) -> bool:
+        """Whether it goes on until the leader is known."""
+        return len(self.looked) < len(self.looks) and not any(self.looked)
 
     def to_json(self) -> dict[str, Any]:
         content: dict[str, Any] = {"v": VERSION}
@@ -63,6 +72,8 @@ class CampaignAbout:
             engine=str(content.get("engine", "")),
             hz=float(content.get("hz", DEFAULT_HZ)),
             notes=tuple(str(note) for note in content.get("notes") or ()),
+            looks=tuple(int(repeats) for repeats in content.get("looks") or ()),
+            looked=tuple(bool(known) for known in content.get("looked") or ()),
             origins=tuple(dict(origin) for origin in content.get("origins") or ()),
             machine=dict(content.get("machine") or {}),
             machines=tuple(dict(machine) for machine in content.get("machines") or ()),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dlbench import __version__, workloads
@@ -33,13 +33,17 @@ from dlbench.monitor.resources import summarise
 from dlbench.monitor.sampler import Monitor
 from dlbench.monitor.samples import read_samples
 from dlbench.planning.choices import Choices
+from dlbench.planning.extension import ADDED, extension
+from dlbench.planning.notices import notices
 from dlbench.planning.plan import Trial, draft
+from dlbench.planning.repeats import ALPHA, looks, rivals
 from dlbench.running import origins
 from dlbench.running.bench_code import bench_digest
 from dlbench.running.campaign_observer import CampaignObserver
 from dlbench.running.certificates import Certificate, certify
 from dlbench.running.execute import Execution, ExecutionObserver, execute, log_tail
 from dlbench.running.jobs import identified, job_of, request_of
+from dlbench.running.leader import leader_is_known
 from dlbench.running.preparation import (
     Environments,
     GpuImpossible,
@@ -47,6 +51,8 @@ from dlbench.running.preparation import (
     prepare_environments,
 )
 from dlbench.running.workshop import Workshop
+from dlbench.statistics.looks import alpha_at_look
+from dlbench.statistics.words import listing
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,8 @@ class CampaignRun:
     data: Mapping[str, PreparedData]
     """By workload."""
     observer: CampaignObserver
+    certificates: dict[tuple[str, str, str, str], Certificate] = field(default_factory=dict)
+    """Of the contenders that were proven so far."""
 
 
 @dataclass(frozen=True)
@@ -91,13 +99,13 @@ def start(
     plan = draft(choices, workshop.engine.name)
     check_rate(choices.hz)
     Campaign(out).check_new()
-    if workshop.note:
-        observer.note(workshop.note)
-    for text in (*plan.notes, *workshop.engine.unenforced(plan.trials[0].limits)):
-        observer.note(text)
+    for text in (workshop.note, *plan.notes, *notices(plan.trials, choices, workshop)):
+        if text:
+            observer.note(text)
     data = prepare_data(plan.trials, observer)
     environments = prepare_environments(plan.trials, workshop, observer)
     trials = identified(plan.trials, data)
+    contenders = rivals(trials)
     about = CampaignAbout(
         id=secrets.token_hex(6),
         dlbench=__version__,
@@ -108,55 +116,144 @@ def start(
         engine=workshop.engine.name,
         hz=choices.hz,
         notes=plan.notes,
+        looks=tuple(looks(contenders, choices.repeats, choices.at_most)) if choices.until else (),
         origins=tuple(origins.record(plan)),
         machine=fingerprint(workshop.runtime).to_dict(),
     )
     campaign = Campaign.create(out, about, trials)
-    return _finish(CampaignRun(campaign, about, workshop, environments, data, observer), trials)
+    return _finish(CampaignRun(campaign, about, workshop, environments, data, observer))
 
 
-def resume(folder: Path, workshop: Workshop, observer: CampaignObserver) -> Finished:
-    """Finish a campaign that was interrupted or killed."""
+def resume(
+    folder: Path, workshop: Workshop, observer: CampaignObserver, choices: Choices | None = None
+) -> Finished:
+    """Finish a campaign, with what `choices` add to it: repeats, releases, workloads."""
     campaign = Campaign.open(folder)
-    about = campaign.about()
-    trials = campaign.unfinished()
+    about, planned = campaign.about(), campaign.trials()
+    added: tuple[Trial, ...] = ()
+    if choices is not None and any(getattr(choices, name) for name in ADDED - {"engine"}):
+        _check_extensible(folder, about)
+        added = extension(planned, choices)
+    unfinished = campaign.unfinished()
     with campaign.alone():
         for left in workshop.engine.sweep(about.id):
             observer.note(f"Cleared away {left}, left by the earlier run.")
-    if trials:
-        origins.check(about.origins, folder)
-    data = prepare_data(trials, observer)
-    for trial, now in zip(trials, identified(trials, data), strict=True):
+    going_on = bool(choices and choices.until) or about.looks_left
+    if not (unfinished or added or going_on):
+        return Finished(campaign, tuple(campaign.results()), False)
+    _check_machine(folder, about, workshop)
+    origins.check(about.origins, folder)
+    data = prepare_data([*planned, *added], observer)
+    # what is added belongs to what is there: then all of it must still be what was planned
+    same = planned if added else unfinished
+    for trial, now in zip(same, identified(same, data), strict=True):
         if now.id != trial.id:
             raise UserError(
                 f"{trial.release} on {trial.workload} is no longer what was planned in {folder}:"
                 " its lock, its model, its data or dlbench itself has changed.",
                 "Start a new campaign, or go back to the version that planned this one.",
             )
-    environments = prepare_environments(trials, workshop, observer)
-    return _finish(CampaignRun(campaign, about, workshop, environments, data, observer), trials)
+    added = tuple(identified(added, data))
+    whole = [*planned, *added]
+    if choices and choices.until:
+        made = max(trial.repeat for trial in whole) + 1
+        about = replace(about, looks=tuple(looks(rivals(whole), made, choices.at_most)))
+    needed = whole if going_on else [*unfinished, *added]
+    if added or going_on:
+        for text in notices(whole, choices or about.choices, workshop):
+            observer.note(text)
+    environments = prepare_environments(needed, workshop, observer)
+    if added:
+        about = replace(about, origins=_with(about.origins, origins.used(added)))
+    with campaign.alone():
+        campaign.write_plan(whole)
+        campaign.write_about(about)
+    return _finish(CampaignRun(campaign, about, workshop, environments, data, observer))
 
 
-def _finish(run: CampaignRun, trials: Sequence[Trial]) -> Finished:
-    interrupted = False
-    with run.campaign.alone():
-        everything = run.campaign.trials()
-        run.observer.planned(everything, len(everything) - len(trials))
-        try:
-            certificates = _certificates(run, trials)
-        except KeyboardInterrupt:
-            return Finished(run.campaign, tuple(run.campaign.results()), True)
-        for trial in trials:
-            run.campaign.set_aside(trial.id)
-            run.observer.started(trial)
-            execution = _execution(run, trial)
-            result = _result(run, trial, execution, certificates.get(_contender(trial)))
-            run.campaign.write_result(result)
-            run.observer.ended(trial, result)
-            if result.outcome is Outcome.INTERRUPTED:
-                interrupted = True
-                break
-    return Finished(run.campaign, tuple(run.campaign.results()), interrupted)
+def _check_extensible(folder: Path, about: CampaignAbout) -> None:
+    if about.merged:
+        raise UserError(
+            f"{folder} was merged from several campaigns: nothing can be added to it.",
+            "Extend one of the campaigns that it was merged from.",
+        )
+    if about.looks:
+        raise UserError(
+            f"{folder} was planned with looks after {listing([str(n) for n in about.looks])}"
+            " repeats: more of them would raise its error rate.",
+            "Leave out the other options to finish it, or start a new campaign with a larger"
+            " --at-most.",
+        )
+
+
+def _check_machine(folder: Path, about: CampaignAbout, workshop: Workshop) -> None:
+    """What ran elsewhere must not be recorded as run here."""
+    from dlbench.host.machine import fingerprint
+
+    began = about.machine.get("digest")
+    if began and began != fingerprint(workshop.runtime).digest:
+        raise UserError(
+            f"{folder} was begun on another machine, or with other cores of this one.",
+            "Start a new campaign here; `dlbench merge` puts both into one folder.",
+        )
+
+
+def _with(
+    origins: Sequence[Mapping[str, str]], more: Sequence[Mapping[str, str]]
+) -> tuple[Mapping[str, str], ...]:
+    return (*origins, *(origin for origin in more if origin not in origins))
+
+
+def _finish(run: CampaignRun) -> Finished:
+    """Run what is left; with looks, round after round until one of them knows the leader."""
+    campaign, about = run.campaign, run.about
+    with campaign.alone():
+        interrupted = _run_rest(run)
+        while about.looks_left and not interrupted:
+            number = len(about.looked) + 1
+            repeats = about.looks[number - 1]
+            if _add_rounds(run, repeats):
+                interrupted = _run_rest(run)
+                continue
+            level = alpha_at_look(ALPHA, number, len(about.looks))
+            known = leader_is_known(campaign.folder, level)
+            about = replace(about, looked=(*about.looked, known))
+            campaign.write_about(about)
+            run.observer.looked(repeats, known)
+    return Finished(campaign, tuple(campaign.results()), interrupted)
+
+
+def _add_rounds(run: CampaignRun, repeats: int) -> bool:
+    """Plan the rounds up to this number of repeats; whether any were missing."""
+    planned = run.campaign.trials()
+    if max(trial.repeat for trial in planned) + 1 >= repeats:
+        return False
+    added = identified(extension(planned, Choices(repeats=repeats)), run.data)
+    run.campaign.write_plan([*planned, *added])
+    return True
+
+
+def _run_rest(run: CampaignRun) -> bool:
+    """Run the trials that have not ended; whether the user interrupted it."""
+    trials = run.campaign.unfinished()
+    if not trials:
+        return False
+    everything = run.campaign.trials()
+    run.observer.planned(everything, len(everything) - len(trials))
+    try:
+        _certify(run, trials)
+    except KeyboardInterrupt:
+        return True
+    for trial in trials:
+        run.campaign.set_aside(trial.id)
+        run.observer.started(trial)
+        execution = _execution(run, trial)
+        result = _result(run, trial, execution, run.certificates.get(_contender(trial)))
+        run.campaign.write_result(result)
+        run.observer.ended(trial, result)
+        if result.outcome is Outcome.INTERRUPTED:
+            return True
+    return False
 
 
 def _contender(trial: Trial) -> tuple[str, str, str, str]:
@@ -164,15 +261,12 @@ def _contender(trial: Trial) -> tuple[str, str, str, str]:
     return trial.release, trial.variant, trial.device, trial.workload
 
 
-def _certificates(
-    run: CampaignRun, trials: Sequence[Trial]
-) -> dict[tuple[str, str, str, str], Certificate]:
+def _certify(run: CampaignRun, trials: Sequence[Trial]) -> None:
     """The proof of each contender, before anything is timed."""
-    certificates: dict[tuple[str, str, str, str], Certificate] = {}
     folder = run.campaign.folder / "certificates"
     for trial in trials:
         environment = run.environments[trial.release, trial.device]
-        if _contender(trial) in certificates or isinstance(environment, UserError):
+        if _contender(trial) in run.certificates or isinstance(environment, UserError):
             continue
         run.observer.certifying(trial.label, trial.workload)
         certificate = certify(
@@ -184,11 +278,10 @@ def _certificates(
             variant=trial.variant,
             gpus=trial.gpus,
         )
-        certificates[_contender(trial)] = certificate
+        run.certificates[_contender(trial)] = certificate
         folder.mkdir(exist_ok=True)
         write_whole(folder / f"{certificate.key}.json", json.dumps(certificate.to_json(), indent=1))
         run.observer.certified(certificate)
-    return certificates
 
 
 class _Relay(ExecutionObserver):

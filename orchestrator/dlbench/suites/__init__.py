@@ -27,7 +27,8 @@ class Suite:
     releases: tuple[str, ...]
     """`mxnet`, `mxnet@1.3.0`, or with a variant `tensorflow@2.21.0:fit`."""
     devices: tuple[str, ...] = ("cpu",)
-    repeats: int = 3
+    repeats: int | None = None
+    """Trials of each contender; None: what the test needs (planning/repeats.py)."""
     seed: int = 1
     settings: tuple[str, ...] = ("matched",)
     epochs: int | None = None
