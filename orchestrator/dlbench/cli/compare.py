@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dlbench.cli import completion
 from dlbench.cli.console import Json
+from dlbench.cli.options import Only
 
 if TYPE_CHECKING:
     from dlbench.analysis.campaign_comparison import CampaignComparison, CaseComparison
@@ -18,12 +20,20 @@ if TYPE_CHECKING:
 def register(app: typer.Typer) -> None:
     @app.command("compare")
     def compare(
-        campaigns: Annotated[list[Path], typer.Argument(help="Campaign folders or archives.")],
+        campaigns: Annotated[
+            list[Path] | None,
+            typer.Argument(
+                metavar="DIR",
+                help="Campaign folders or archives; none: the newest one in results/.",
+                autocompletion=completion.campaigns,
+            ),
+        ] = None,
         metric: Annotated[
             list[str] | None,
             typer.Option(
+                autocompletion=completion.metrics,
                 help="time, step_ms, throughput, accuracy, memory, cpu, energy or any column of"
-                " the trials' table. Repeatable; none: time and accuracy."
+                " the trials' table. Repeatable; none: time and accuracy.",
             ),
         ] = None,
         by: Annotated[
@@ -51,6 +61,7 @@ def register(app: typer.Typer) -> None:
                 " the ratio (times, sizes) or the difference to the baseline. Repeatable."
             ),
         ] = None,
+        only: Only = None,
         json: Json = False,
     ) -> None:
         """Say which differences between releases, devices or variants are real.
@@ -66,6 +77,8 @@ def register(app: typer.Typer) -> None:
         from dlbench.analysis.comparison_json import comparison_json, threshold_json
         from dlbench.analysis.power_plan import plan_power as planned
         from dlbench.analysis.regression import check_regressions
+        from dlbench.analysis.selection import only as only_these
+        from dlbench.campaigns.campaign_list import newest
         from dlbench.cli.console import print_json
         from dlbench.errors import UserError
 
@@ -74,7 +87,7 @@ def register(app: typer.Typer) -> None:
                 "--baseline and --fail-if belong together.",
                 'Give both, such as --baseline results/old --fail-if "step_ms > 1.05".',
             )
-        results = dlbench.open(campaigns)
+        results = only_these(dlbench.open(campaigns or [newest()]), only)
         checked: tuple[ThresholdResult, ...] = ()
         comparisons: list[CampaignComparison] = []
         if baseline is not None:

@@ -17,10 +17,8 @@ from dlbench.planning.choices import Choices, Option
 from dlbench.planning.plan import Trial, check_trainable, find_contender, one_round
 from dlbench.statistics.words import listing
 
-ADDED = frozenset(
-    {"frameworks", "against", "workloads", "repeats", "seed", "until", "at_most", "engine"}
-)
-"""The choices that mean something when a campaign is resumed (an engine may be confirmed)."""
+ADDED = ("frameworks", "against", "workloads", "repeats", "seed", "until", "at_most")
+"""The choices that mean something when a campaign is resumed."""
 
 
 def refuse_ignored(given: frozenset[str]) -> None:
@@ -29,7 +27,8 @@ def refuse_ignored(given: frozenset[str]) -> None:
     flags = [
         next(part.flag for part in hints[field.name].__metadata__ if isinstance(part, Option))
         for field in fields(Choices)
-        if field.name in given - ADDED
+        # an engine may be confirmed
+        if field.name in given and field.name not in (*ADDED, "engine")
     ]
     if flags:
         raise UserError(

@@ -10,34 +10,25 @@ from typing import TYPE_CHECKING
 
 from dlbench.environments import releases
 from dlbench.errors import UserError
+from dlbench.host.busyness import busy_sentence, busy_share
 from dlbench.planning.plan import Trial
-from dlbench.planning.repeats import looks, rivals, what_looks_do, what_repeats_show
+from dlbench.planning.repeats import what_looks_do, what_repeats_show
 from dlbench.statistics.words import listing
 
 if TYPE_CHECKING:
-    from dlbench.planning.choices import Choices
     from dlbench.running.workshop import Workshop
 
 
-def notices(trials: Sequence[Trial], choices: Choices, workshop: Workshop) -> Iterator[str]:
-    """What to know before the first trial."""
+def notices(
+    trials: Sequence[Trial], looks: Sequence[int], workshop: Workshop, *, busy: bool = True
+) -> Iterator[str]:
+    """What to know before the first trial; `busy`: also how busy the machine is."""
     check_limits(trials[0], workshop)
     yield from workshop.engine.unenforced(trials[0].limits)
     yield from _gpus(trials, workshop)
-    if choices.until:
-        yield what_looks_do(looks(rivals(trials), choices.repeats, choices.at_most))
-    else:
-        yield what_repeats_show(trials)
-    if sentence := machine_use():
+    yield what_looks_do(looks) if looks else what_repeats_show(trials)
+    if busy and (share := busy_share()) is not None and (sentence := busy_sentence(share)):
         yield sentence
-
-
-def machine_use() -> str:
-    """How busy the machine is; empty where it is not."""
-    from dlbench.host.busyness import busy_sentence, busy_share
-
-    share = busy_share()
-    return "" if share is None else busy_sentence(share)
 
 
 def check_limits(trial: Trial, workshop: Workshop) -> None:

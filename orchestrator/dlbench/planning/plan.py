@@ -19,7 +19,7 @@ from dlbench.environments.releases import Release
 from dlbench.errors import UserError, unknown
 from dlbench.formats import check_version, known_fields
 from dlbench.planning.choices import Choices
-from dlbench.planning.repeats import first_repeats
+from dlbench.planning.repeats import planned_looks, repeats_needed, rivals
 from dlbench.suites import Suite
 
 VERSION = 1
@@ -27,6 +27,8 @@ VERSION = 1
 DEVICES = ("cpu", "gpu")
 SETTINGS = ("matched", "native")
 SOURCES = ("real", "synthetic")
+_LABEL = re.compile(r"[^\W_][\w .-]{0,59}")
+"""It becomes part of a folder's name."""
 
 
 @dataclass(frozen=True)
@@ -93,12 +95,19 @@ class Draft:
     suite: Suite
     trials: tuple[Trial, ...]
     notes: tuple[str, ...]
+    looks: tuple[int, ...] = ()
+    """With `--until decided`: after how many repeats the results are looked at."""
 
 
 def draft(choices: Choices, engine: str) -> Draft:
     """Plan the trials. Everything misspelt or impossible is found here."""
     suite = _merged(suites.find(choices.suite), choices)
     gpus = _gpus(choices)
+    if choices.label is not None and not _LABEL.fullmatch(choices.label):
+        raise UserError(
+            f"{choices.label!r} can't be the name of a campaign.",
+            "Use up to 60 letters, digits, spaces, `.`, `_` and `-`, a letter or digit first.",
+        )
     memory = size(choices.memory) if choices.memory else None
     if choices.cpus is not None and choices.cpus <= 0:
         raise UserError(f"--cpus {choices.cpus:g} is not possible.", "Give a positive number.")
@@ -130,11 +139,12 @@ def draft(choices: Choices, engine: str) -> Draft:
     ]
     if not contenders:
         raise UserError("Nothing is left to run.", " ".join(notes))
-    repeats = first_repeats(contenders, suite.repeats, choices.until, choices.at_most)
+    looks = planned_looks(rivals(contenders), suite.repeats, choices.until, choices.at_most)
+    repeats = looks[0] if looks else suite.repeats or repeats_needed(rivals(contenders))
     trials: list[Trial] = []
     for repeat in range(repeats):
         trials += one_round(contenders, repeat, suite.seed + repeat, repeat, len(trials))
-    return Draft(suite, tuple(trials), tuple(notes))
+    return Draft(suite, tuple(trials), tuple(notes), looks)
 
 
 def one_round(

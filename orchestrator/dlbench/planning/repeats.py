@@ -1,7 +1,6 @@
 """How many repeats a campaign makes, when `--until decided` looks at them, what they can show.
 
-The test is chosen from counts alone: with few runs the unpaired one, which can show a difference
-with fewer runs than the paired one. So what is needed follows from the number of contenders.
+The test is chosen from counts alone, so what is needed follows from the number of contenders.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dlbench.errors import UserError, unknown
-from dlbench.statistics.looks import alpha_at_look
-from dlbench.statistics.sample_size import pairs_needed, runs_needed
+from dlbench.statistics import looks
+from dlbench.statistics.sample_size import fewest_repeats
 from dlbench.statistics.words import count, listing
 
 if TYPE_CHECKING:
@@ -23,8 +22,6 @@ DECIDED = "decided"
 _NOTHING_TO_COMPARE = 3
 """Repeats where there is one contender: enough to see how much its times vary."""
 _USUAL_MOST = 20
-_MOST_LOOKS = 4
-"""Each look takes its share of the error rate: more looks make each of them weaker."""
 
 
 def rivals(contenders: Sequence[Trial]) -> int:
@@ -33,31 +30,27 @@ def rivals(contenders: Sequence[Trial]) -> int:
     return max(cases.values())
 
 
-def repeats_needed(contenders: int, alpha: float = ALPHA) -> int:
+def repeats_needed(contenders: int) -> int:
     """The fewest repeats with which a difference between any two of them can be shown."""
-    pairs = contenders * (contenders - 1) // 2
-    if not pairs:
-        return _NOTHING_TO_COMPARE
-    return min(pairs_needed(alpha, pairs), runs_needed(alpha, pairs))
+    return fewest_repeats(ALPHA, _pairs(contenders)) if contenders > 1 else _NOTHING_TO_COMPARE
 
 
-def first_repeats(
-    contenders: Sequence[Trial], repeats: int | None, until: str | None, at_most: int | None
-) -> int:
-    """The repeats that are planned at once: all, or with `until` those before the first look."""
+def _pairs(contenders: int) -> int:
+    return contenders * (contenders - 1) // 2
+
+
+def planned_looks(
+    contenders: int, repeats: int | None, until: str | None, at_most: int | None
+) -> tuple[int, ...]:
+    """After how many repeats `--until decided` looks; the last is the most that are made.
+
+    Empty where nobody asked for looks."""
     if until is None:
         if at_most is not None:
             raise UserError("--at-most belongs to --until.", "Add --until decided.")
-        return repeats or repeats_needed(rivals(contenders))
+        return ()
     if until != DECIDED:
         raise unknown("end to wait for", until, [DECIDED])
-    return looks(rivals(contenders), repeats, at_most)[0]
-
-
-def looks(contenders: int, repeats: int | None = None, at_most: int | None = None) -> list[int]:
-    """After how many repeats `--until decided` looks; the last is the most that are made.
-
-    The first look comes when its share of the error rate can be reached at all."""
     if contenders < 2:
         raise UserError("There is nothing to decide: only one contender.", "Name another release.")
     needed = repeats_needed(contenders)
@@ -68,15 +61,8 @@ def looks(contenders: int, repeats: int | None = None, at_most: int | None = Non
             f"Between {contenders} contenders a difference needs {needed} repeats"
             + (f", and --repeats asks for {repeats}." if repeats else "."),
         )
-    for number in range(_MOST_LOOKS, 1, -1):
-        least = repeats_needed(contenders, alpha_at_look(ALPHA, 1, number))
-        first = max(least, repeats or 0)
-        if most - first >= number - 1:
-            growth = (most / first) ** (1 / (number - 1))
-            at = [first + look for look in range(number)]  # at least one repeat between two looks
-            at = [max(at[k], round(first * growth**k)) for k in range(number)]
-            return [*at[:-1], most]
-    return [most]
+    planned = looks.planned_looks(_pairs(contenders), most, ALPHA)
+    return tuple(number for number in planned if number >= (repeats or 0))
 
 
 def what_repeats_show(trials: Sequence[Trial]) -> str:

@@ -28,6 +28,7 @@ from dlbench.datasets.store import PreparedData
 from dlbench.environments import releases
 from dlbench.errors import UserError
 from dlbench.formats import Event
+from dlbench.host.busyness import wait_until_idle
 from dlbench.monitor.rate import check_rate
 from dlbench.monitor.resources import summarise
 from dlbench.monitor.sampler import Monitor
@@ -36,7 +37,7 @@ from dlbench.planning.choices import Choices
 from dlbench.planning.extension import ADDED, extension
 from dlbench.planning.notices import notices
 from dlbench.planning.plan import Trial, draft
-from dlbench.planning.repeats import ALPHA, looks, rivals
+from dlbench.planning.repeats import ALPHA, planned_looks, rivals
 from dlbench.running import origins
 from dlbench.running.bench_code import bench_digest
 from dlbench.running.campaign_observer import CampaignObserver
@@ -92,20 +93,26 @@ def start(
     observer: CampaignObserver,
     *,
     command: Sequence[str] = (),
+    idle_wait_s: float | None = None,
 ) -> Finished:
-    """Plan and run a new campaign in `out`."""
+    """Plan and run a new campaign in `out`; `idle_wait_s`: wait so long for an idle machine."""
     from dlbench.host.machine import fingerprint
 
     plan = draft(choices, workshop.engine.name)
     check_rate(choices.hz)
     Campaign(out).check_new()
-    for text in (workshop.note, *plan.notes, *notices(plan.trials, choices, workshop)):
+    for text in (
+        workshop.note,
+        *plan.notes,
+        *notices(plan.trials, plan.looks, workshop, busy=idle_wait_s is None),
+    ):
         if text:
             observer.note(text)
     data = prepare_data(plan.trials, observer)
     environments = prepare_environments(plan.trials, workshop, observer)
     trials = identified(plan.trials, data)
-    contenders = rivals(trials)
+    if idle_wait_s is not None:
+        wait_until_idle(idle_wait_s, observer.note)
     about = CampaignAbout(
         id=secrets.token_hex(6),
         dlbench=__version__,
@@ -116,7 +123,7 @@ def start(
         engine=workshop.engine.name,
         hz=choices.hz,
         notes=plan.notes,
-        looks=tuple(looks(contenders, choices.repeats, choices.at_most)) if choices.until else (),
+        looks=plan.looks,
         origins=tuple(origins.record(plan)),
         machine=fingerprint(workshop.runtime).to_dict(),
     )
@@ -125,46 +132,53 @@ def start(
 
 
 def resume(
-    folder: Path, workshop: Workshop, observer: CampaignObserver, choices: Choices | None = None
+    folder: Path,
+    workshop: Workshop,
+    observer: CampaignObserver,
+    choices: Choices | None = None,
+    *,
+    idle_wait_s: float | None = None,
 ) -> Finished:
     """Finish a campaign, with what `choices` add to it: repeats, releases, workloads."""
     campaign = Campaign.open(folder)
     about, planned = campaign.about(), campaign.trials()
     added: tuple[Trial, ...] = ()
-    if choices is not None and any(getattr(choices, name) for name in ADDED - {"engine"}):
+    if choices is not None and any(getattr(choices, name) not in (None, ()) for name in ADDED):
         _check_extensible(folder, about)
         added = extension(planned, choices)
+        made = max(trial.repeat for trial in (*planned, *added)) + 1
+        contenders = rivals((*planned, *added))
+        looks = planned_looks(contenders, made, choices.until, choices.at_most)
+        about = replace(about, looks=looks)
     unfinished = campaign.unfinished()
     with campaign.alone():
         for left in workshop.engine.sweep(about.id):
             observer.note(f"Cleared away {left}, left by the earlier run.")
-    going_on = bool(choices and choices.until) or about.looks_left
-    if not (unfinished or added or going_on):
+    if not (unfinished or added or about.looks_left):
         return Finished(campaign, tuple(campaign.results()), False)
     _check_machine(folder, about, workshop)
     origins.check(about.origins, folder)
-    data = prepare_data([*planned, *added], observer)
     # what is added belongs to what is there: then all of it must still be what was planned
-    same = planned if added else unfinished
-    for trial, now in zip(same, identified(same, data), strict=True):
+    grows = bool(added) or about.looks_left
+    kept = planned if grows else unfinished
+    data = prepare_data([*kept, *added], observer)
+    for trial, now in zip(kept, identified(kept, data), strict=True):
         if now.id != trial.id:
             raise UserError(
                 f"{trial.release} on {trial.workload} is no longer what was planned in {folder}:"
                 " its lock, its model, its data or dlbench itself has changed.",
                 "Start a new campaign, or go back to the version that planned this one.",
             )
-    added = tuple(identified(added, data))
-    whole = [*planned, *added]
-    if choices and choices.until:
-        made = max(trial.repeat for trial in whole) + 1
-        about = replace(about, looks=tuple(looks(rivals(whole), made, choices.at_most)))
-    needed = whole if going_on else [*unfinished, *added]
-    if added or going_on:
-        for text in notices(whole, choices or about.choices, workshop):
+    whole = [*planned, *identified(added, data)]
+    if grows:
+        for text in notices(whole, about.looks, workshop, busy=idle_wait_s is None):
             observer.note(text)
+    needed = whole if about.looks_left else [*unfinished, *added]
     environments = prepare_environments(needed, workshop, observer)
-    if added:
-        about = replace(about, origins=_with(about.origins, origins.used(added)))
+    more = [origin for origin in origins.used(added) if origin not in about.origins]
+    about = replace(about, origins=(*about.origins, *more))
+    if idle_wait_s is not None:
+        wait_until_idle(idle_wait_s, observer.note)
     with campaign.alone():
         campaign.write_plan(whole)
         campaign.write_about(about)
@@ -196,12 +210,6 @@ def _check_machine(folder: Path, about: CampaignAbout, workshop: Workshop) -> No
             f"{folder} was begun on another machine, or with other cores of this one.",
             "Start a new campaign here; `dlbench merge` puts both into one folder.",
         )
-
-
-def _with(
-    origins: Sequence[Mapping[str, str]], more: Sequence[Mapping[str, str]]
-) -> tuple[Mapping[str, str], ...]:
-    return (*origins, *(origin for origin in more if origin not in origins))
 
 
 def _finish(run: CampaignRun) -> Finished:

@@ -53,6 +53,11 @@ def suites() -> dict[str, Suite]:
     return {name: load(file.path, file.origin) for name, file in _files().items()}
 
 
+def names() -> list[str]:
+    """Of all suites; their files are not read."""
+    return list(_files())
+
+
 def find(name: str) -> Suite:
     """A suite by its name, or from a user's own file."""
     if name.endswith(".toml") or "/" in name:

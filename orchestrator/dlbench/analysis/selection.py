@@ -1,0 +1,68 @@
+"""`--only release=pytorch,workload=digits-cnn`: some of the trials of a campaign, and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from dlbench.analysis.results import Results
+from dlbench.campaigns.plan_file import PlannedTrial
+from dlbench.errors import UserError, unknown
+
+KEYS = ("release", "workload", "device", "setting", "variant", "engine", "seed")
+
+
+def parse_only(text: str) -> dict[str, list[str]]:
+    """The values that each key may have."""
+    wanted: dict[str, list[str]] = {}
+    for part in text.split(","):
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals or not value:
+            raise UserError(
+                f"{part!r} does not say what to show.",
+                "Write it as --only release=pytorch,workload=digits-cnn.",
+            )
+        if key not in KEYS:
+            raise unknown("key of --only", key, KEYS)
+        wanted.setdefault(key, []).append(value)
+    return wanted
+
+
+def only(results: Results, text: str | None) -> Results:
+    """These trials of the results; all of them where nothing is asked for."""
+    if not text:
+        return results
+    wanted = parse_only(text)
+    sources = tuple(
+        replace(source, planned=tuple(t for t in source.planned if is_wanted(t, wanted)))
+        for source in results.sources
+    )
+    if not any(source.planned for source in sources):
+        planned = [trial for source in results.sources for trial in source.planned]
+        there = [
+            f"{key}: {', '.join(sorted({_value(trial.content, key) for trial in planned}))}"
+            for key in wanted
+        ]
+        raise UserError(f"No trial has {text}.", f"There are {'; '.join(there)}.")
+    return Results(sources)
+
+
+def is_wanted(trial: PlannedTrial, wanted: Mapping[str, list[str]]) -> bool:
+    return all(
+        any(_matches(trial.content, key, value) for value in values)
+        for key, values in wanted.items()
+    )
+
+
+def _value(content: Mapping[str, Any], key: str) -> str:
+    return str(content.get(key, ""))
+
+
+def _matches(content: Mapping[str, Any], key: str, value: str) -> bool:
+    """A framework means all its releases; `pytorch:compile` one way to train."""
+    own = _value(content, key)
+    if key != "release":
+        return own == value
+    name, _, variant = value.partition(":")
+    return name in (own, own.partition("@")[0]) and variant in ("", _value(content, "variant"))
