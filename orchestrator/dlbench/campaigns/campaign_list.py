@@ -116,3 +116,13 @@ def campaign_name(trials: Sequence[Trial], label: str | None) -> str:
         if len(text) <= _NAME_LENGTH:
             break
     return text
+
+
+def fresh_folder(trials: Sequence[Trial], label: str | None, root: Path = RESULTS) -> Path:
+    """One that is not there yet, called after the time and what is compared."""
+    name = campaign_name(trials, label).replace(" ", "-")
+    stem = f"{datetime.now():%Y-%m-%d_%H%M%S}-{name}"
+    folder, number = root / stem, 2
+    while folder.exists():
+        folder, number = root / f"{stem}-{number}", number + 1
+    return folder

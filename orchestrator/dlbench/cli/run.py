@@ -75,11 +75,10 @@ def _run(options: RunOptions, given: frozenset[str]) -> None:
                 options.resume, open_workshop(engine), observer, options, idle_wait_s=idle_wait_s
             )
         else:
-            workshop = open_workshop(options.engine)
             finished = start(
                 options,
-                workshop,
-                options.out or _fresh_folder(options, workshop.engine.name),
+                open_workshop(options.engine),
+                options.out,
                 observer,
                 command=("dlbench", *_without_paths(sys.argv[1:])),
                 idle_wait_s=idle_wait_s,
@@ -105,21 +104,6 @@ def _engine_of(folder: Path, options: RunOptions, given: frozenset[str]) -> str:
             f"{folder} was begun with the {began} engine.", f"Leave out --engine {options.engine}."
         )
     return began
-
-
-def _fresh_folder(choices: Choices, engine: str) -> Path:
-    """A new one in results/, called after the time and what is compared."""
-    import time
-
-    from dlbench.campaigns.campaign_list import RESULTS, campaign_name
-    from dlbench.planning.plan import draft
-
-    name = campaign_name(draft(choices, engine).trials, choices.label).replace(" ", "-")
-    stem = f"{time.strftime('%Y-%m-%d_%H%M%S')}-{name}"
-    folder, number = RESULTS / stem, 2
-    while folder.exists():
-        folder, number = RESULTS / f"{stem}-{number}", number + 1
-    return folder
 
 
 def _without_paths(arguments: list[str]) -> list[str]:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from dlbench import __version__, workloads
 from dlbench.campaigns.about import CampaignAbout
+from dlbench.campaigns.campaign_list import fresh_folder
 from dlbench.campaigns.folder import Campaign, write_whole
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.campaigns.trial_result import (
@@ -89,17 +90,20 @@ class Finished:
 def start(
     choices: Choices,
     workshop: Workshop,
-    out: Path,
+    out: Path | None,
     observer: CampaignObserver,
     *,
     command: Sequence[str] = (),
     idle_wait_s: float | None = None,
 ) -> Finished:
-    """Plan and run a new campaign in `out`; `idle_wait_s`: wait so long for an idle machine."""
+    """Plan and run a new campaign in `out`, or in a folder called after what it compares.
+
+    `idle_wait_s`: wait at most so long for an idle machine."""
     from dlbench.host.machine import fingerprint
 
     plan = draft(choices, workshop.engine.name)
     check_rate(choices.hz)
+    out = out or fresh_folder(plan.trials, choices.label)
     Campaign(out).check_new()
     for text in (
         workshop.note,
@@ -205,7 +209,7 @@ def _check_machine(folder: Path, about: CampaignAbout, workshop: Workshop) -> No
     from dlbench.host.machine import fingerprint
 
     began = about.machine.get("digest")
-    if began and began != fingerprint(workshop.runtime).digest:
+    if began and began != fingerprint(workshop.runtime).digest():
         raise UserError(
             f"{folder} was begun on another machine, or with other cores of this one.",
             "Start a new campaign here; `dlbench merge` puts both into one folder.",
