@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,26 +29,36 @@ def parse_only(text: str) -> dict[str, list[str]]:
     return wanted
 
 
-def only(results: Results, text: str | None) -> Results:
-    """These trials of the results; all of them where nothing is asked for."""
+def select(planned: Sequence[PlannedTrial], text: str | None) -> tuple[PlannedTrial, ...]:
+    """These of the planned trials; all of them where nothing is asked for."""
     if not text:
-        return results
+        return tuple(planned)
     wanted = parse_only(text)
-    sources = tuple(
-        replace(source, planned=tuple(t for t in source.planned if is_wanted(t, wanted)))
-        for source in results.sources
-    )
-    if not any(source.planned for source in sources):
-        planned = [trial for source in results.sources for trial in source.planned]
+    found = tuple(trial for trial in planned if _is_wanted(trial, wanted))
+    if not found:
         there = [
             f"{key}: {', '.join(sorted({_value(trial.content, key) for trial in planned}))}"
             for key in wanted
         ]
         raise UserError(f"No trial has {text}.", f"There are {'; '.join(there)}.")
-    return Results(sources)
+    return found
 
 
-def is_wanted(trial: PlannedTrial, wanted: Mapping[str, list[str]]) -> bool:
+def only(results: Results, text: str | None) -> Results:
+    """The results of these trials alone."""
+    if not text:
+        return results
+    found = select([trial for source in results.sources for trial in source.planned], text)
+    kept = {trial.folder for trial in found}
+    return Results(
+        tuple(
+            replace(source, planned=tuple(t for t in source.planned if t.folder in kept))
+            for source in results.sources
+        )
+    )
+
+
+def _is_wanted(trial: PlannedTrial, wanted: Mapping[str, list[str]]) -> bool:
     return all(
         any(_matches(trial.content, key, value) for value in values)
         for key, values in wanted.items()

@@ -41,7 +41,7 @@ def print_results(
     place: Path, *, as_json: bool = False, only: str | None = None, verbose: bool = False
 ) -> None:
     """What people see at the end of a run, and with `show`; `place`: a folder or an archive."""
-    from dlbench.analysis.selection import is_wanted, parse_only
+    from dlbench.analysis.selection import select
     from dlbench.campaigns.archive_file import campaign_folder
     from dlbench.campaigns.folder import Campaign
     from dlbench.campaigns.plan_file import read_plan
@@ -49,8 +49,7 @@ def print_results(
 
     campaign = Campaign.open(campaign_folder(place, only_results=as_json))
     about = campaign.about()
-    wanted = parse_only(only) if only else {}
-    planned = [trial for trial in read_plan(campaign.folder) if is_wanted(trial, wanted)]
+    planned = select(read_plan(campaign.folder), only)
     results = [result for trial in planned if (result := campaign.result(trial.id))]
     if as_json:
         print_json(

@@ -101,9 +101,13 @@ def _stacked(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int) 
     lines: list[str] = []
     for row in rows:
         pairs = list(zip(columns, row, strict=True))[1:]
-        pieces = [f"{_heading(column)} {cell}".strip() for column, cell in pairs if cell]
-        # spaces within a piece must not become the end of a line
-        whole = ", ".join(piece.replace(" ", _NO_BREAK) for piece in pieces)
+        # a line must not end between a number and its unit
+        pieces = [
+            f"{_heading(column)} {cell}".replace(" ", _NO_BREAK if column.startswith(">") else " ")
+            for column, cell in pairs
+            if cell
+        ]
+        whole = ", ".join(pieces)
         wrapped = textwrap.wrap(whole, max(width - _GAP, 10), break_long_words=False)
         lines += [row[0], *(f"  {line.replace(_NO_BREAK, ' ')}" for line in wrapped)]
     return lines

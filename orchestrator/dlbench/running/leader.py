@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dlbench.errors import UserError
+
+if TYPE_CHECKING:
+    from dlbench.statistics.comparison import Comparison
 
 
 def leader_is_known(folder: Path, alpha: float) -> bool:
@@ -16,10 +20,11 @@ def leader_is_known(folder: Path, alpha: float) -> bool:
         compared = open_results(folder).compare(TRAINING.column, alpha=alpha, stability=False)
     except UserError:  # no trial has a training time
         return False
-    for case in compared.cases:
-        comparison = case.comparison
-        best = comparison.ranking[0] if comparison.ranking else None
-        against = [v for v in comparison.tested if best in (v.first, v.second)]
-        if best is None or not against or not all(v.won_by(best) for v in against):
-            return False
-    return True
+    return all(leader(case.comparison) for case in compared.cases)
+
+
+def leader(comparison: Comparison) -> str | None:
+    """The contender that is shown to be better than all it may be compared with."""
+    best = comparison.ranking[0] if comparison.ranking else None
+    against = [verdict for verdict in comparison.tested if best in (verdict.first, verdict.second)]
+    return best if best and against and all(v.won_by(best) for v in against) else None
