@@ -102,14 +102,18 @@ class CampaignFollower:
         self.trials = trials
         return bool(more)
 
-    def held(self) -> bool:
+    def ended(self) -> bool:
+        """Whether nothing is left and nothing will be added."""
+        return not self._open and not (self.running() and self.campaign.about().looks_left)
+
+    def running(self) -> bool:
         """Whether a process works on it."""
         return held(self.campaign.folder / ".lock")
 
     def stopped(self) -> bool:
         """Whether no process works on it any more, although trials are left."""
         silent = time.monotonic() - self._last_news
-        return silent > _SILENT_S and not self.held()
+        return silent > _SILENT_S and not self.running()
 
 
 class _Tail:

@@ -55,8 +55,10 @@ def register(app: typer.Typer) -> None:
             else:
                 _follow(follower, panel, lambda text: print(text, flush=True))
         except KeyboardInterrupt:
-            if not json and not follower.stopped():
+            if not json and follower.running():
                 typer.echo(f"The campaign goes on. Follow it again: dlbench watch {folder}")
+            elif not json:
+                typer.echo(f"No process works on it. Finish it with: dlbench run --resume {folder}")
             raise typer.Exit(130) from None
         failed = f", {panel.failed} of them not complete" if panel.failed else ""
         if not json:
@@ -113,7 +115,7 @@ def _follow(
         first = False
         if follower.grown():
             panel.grown(follower.trials)
-        elif (not follower.left and not follower.held()) or follower.stopped():
+        elif follower.ended() or follower.stopped():
             return
         time.sleep(_EVERY_S)
 
