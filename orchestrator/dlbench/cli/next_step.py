@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dlbench.analysis.metrics import TRAINING
 from dlbench.planning.repeats import repeats_needed, rivals
 from dlbench.statistics.verdicts import Decision
+from dlbench.statistics.words import count
 
 if TYPE_CHECKING:
     from dlbench.campaigns.folder import Campaign
@@ -22,7 +23,14 @@ _MORE = 2
 def next_steps(material: Material, campaign: Campaign, place: Path) -> Iterator[str]:
     """Nothing, where the leader is known or nothing can be added."""
     about, trials = campaign.about(), campaign.trials()
-    if about.merged or place.is_file() or about.looks or campaign.unfinished():
+    if about.merged or place.is_file() or campaign.unfinished():
+        return
+    if about.looks:
+        if not (about.looks_left or any(about.looked)):
+            yield (
+                f"No leader was found in {count(len(about.looks), 'look')}: if there is one, its"
+                f" lead is smaller than {about.looks[-1]} runs of each can show."
+            )
         return
     made = max(trial.repeat for trial in trials) + 1
     decisions = list(_open_questions(material))

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dlbench.analysis.circumstances import circumstances
 from dlbench.analysis.metrics import QUALITY, TRAINING
 from dlbench.campaigns.outcomes import Outcome
 
@@ -44,24 +45,12 @@ def case_tables(material: Material) -> Iterator[CaseTable]:
         ranking = times.ranking if times else ()
         columns, rows = _columns(case, ranking)
         yield CaseTable(
-            f"{case.label} ({_conditions(case)})",
+            f"{case.label} ({', '.join(circumstances(case.groups))})",
             columns,
             rows,
             (_STEP, "CPU", "times the best", "peak memory", "whole trial"),
             tuple(_about_quality(material, case)),
         )
-
-
-def _conditions(case: Case) -> str:
-    """What the numbers hold for, in the words that have to stand beside them."""
-    scales = dict.fromkeys(group.conditions.scale for group in case.groups)
-    sources = {row["data_source"] for group in case.groups for row in group.rows}
-    said = [next(iter(scales))] if len(scales) == 1 else ["different scales"]
-    if "synthetic" in sources:
-        said.append("SYNTHETIC data" if len(sources) == 1 else "partly SYNTHETIC data")
-    if any(row["budget_steps"] is not None for group in case.groups for row in group.rows):
-        said.append("cut short by --steps: qualities are not those of a full training")
-    return ", ".join(said)
 
 
 def _about_quality(material: Material, case: Case) -> Iterator[str]:

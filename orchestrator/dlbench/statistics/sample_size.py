@@ -31,7 +31,7 @@ def room_for_noise(n: int, m: int) -> float:
 
     If one group scatters far more than the other, few runs lie wholly on one side of the other's
     more often than its p says: of four, every eighth time. Below five runs the test is not used,
-    with five its p is doubled; from six runs on, the simulations in docs/statistics.md need no room.
+    with five its p is doubled; from six on, the simulations in docs/statistics.md need no room.
     """
     fewest = min(n, m)
     return math.inf if fewest < FEWEST_UNPAIRED else 2.0 if fewest == FEWEST_UNPAIRED else 1.0
@@ -58,8 +58,14 @@ def runs_needed(alpha: float = 0.05, comparisons: int = 1) -> int:
     return n
 
 
-def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Holm's adjusted p-values, in the given order. The error of them all stays within alpha."""
+def holm(p_values: Sequence[float], family: int | None = None) -> tuple[float, ...]:
+    """Holm's adjusted p-values, in the given order. The error of them all stays within alpha.
+
+    `family`: how many comparisons there are, where not all of their p are known. Holm's later steps
+    need them all, so each is multiplied by that number.
+    """
+    if family is not None and family != len(p_values):
+        return tuple(min(1.0, family * p) for p in p_values)
     order = sorted(range(len(p_values)), key=lambda i: p_values[i])
     adjusted = [1.0] * len(p_values)
     worst = 0.0
@@ -123,7 +129,7 @@ class SampleSize:
             among = f"{count(self.comparisons, 'comparison')} at once"
             why = f"{count(self.pairs, 'pair')} could not show a difference in {among}"
         else:
-            why = "they have no partners in the same round of the same campaign"
+            why = "too few have a partner in the same round of the same campaign"
         return f"All runs are ranked together, without pairs (Mann and Whitney): {why}."
 
     @property

@@ -68,7 +68,7 @@ def test_the_sentences_say_so() -> None:
         " a difference in 45 comparisons at once."
     )
     assert choose_test(0, (9, 9), 1, 0.05).test.endswith(
-        "they have no partners in the same round of the same campaign."
+        "too few have a partner in the same round of the same campaign."
     )
 
 
