@@ -20,6 +20,7 @@ from dlbench.campaigns.outcomes import Outcome
 if TYPE_CHECKING:
     from dlbench.analysis.groups import Case, Group
     from dlbench.report.material import Material
+    from dlbench.statistics.comparison import Comparison
 
 Row = dict[str, Any]
 Values = list[float | None]
@@ -37,6 +38,9 @@ class CaseTable:
     droppable: tuple[str, ...]
     """The columns that matter least, first the one that goes first."""
     sentences: tuple[str, ...]
+    """One answer a metric that was tested."""
+    details: tuple[str, ...]
+    """For `--verbose`."""
 
 
 def case_tables(material: Material) -> Iterator[CaseTable]:
@@ -44,20 +48,30 @@ def case_tables(material: Material) -> Iterator[CaseTable]:
         times = material.comparison(case.label, TRAINING)
         ranking = times.ranking if times else ()
         columns, rows = _columns(case, ranking)
+        answers = list(_answers(material, case))
         yield CaseTable(
             f"{case.label} ({', '.join(circumstances(case.groups))})",
             columns,
             rows,
             (_STEP, "CPU", "times the best", "peak memory", "whole trial"),
-            tuple(_about_quality(material, case)),
+            tuple(f"{title}: {compared.answer}" for title, compared in answers),
+            tuple(line for _, compared in answers for line in _details(compared)),
         )
 
 
-def _about_quality(material: Material, case: Case) -> Iterator[str]:
-    for metric in QUALITY:
-        quality = material.comparison(case.label, metric)
-        if quality is not None and len(quality.summaries) > 1:
-            yield f"{metric.title}: {quality.answer}"
+def _answers(material: Material, case: Case) -> Iterator[tuple[str, Comparison]]:
+    for metric in (TRAINING, *QUALITY):
+        comparison = material.comparison(case.label, metric)
+        if comparison is not None and len(comparison.summaries) > 1:
+            yield metric.title, comparison
+
+
+def _details(comparison: Comparison) -> Iterator[str]:
+    """The numbers behind the answer: which test, what it can reach, p-values."""
+    yield f"{comparison.sample_size_sentence} {comparison.test_sentence}".rstrip()
+    yield from (f"  {size.details}" for size in comparison.sizes)
+    for verdict in comparison.tested:
+        yield f"  {verdict.first}, {verdict.second}: {verdict.details}"
 
 
 def _columns(

@@ -85,11 +85,8 @@ def _print_answer(material: Material, campaign: Campaign, place: Path, *, verbos
         say(sentence)
     for table, case in zip(case_tables(material), whole.cases, strict=True):
         print_table(table.columns, table.rows, f"\n{table.title}", table.droppable)
-        for sentence in table.sentences:
+        for sentence in (*table.sentences, *(table.details if verbose else ())):
             say(sentence)
-        if verbose:
-            for sentence in case.sentences:
-                say(sentence)
         for warning in case.warnings:
             say(f"! {warning}")
     for line in (*failures(material), *cautions(material.results.machines())):

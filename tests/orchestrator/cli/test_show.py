@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import dlbench
+from dlbench.campaigns.folder import Campaign
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.cli.results_table import told_apart
 from tests.orchestrator.analysis.campaigns import Cell, write
@@ -28,6 +31,19 @@ def test_three_runs_show_sizes_and_prove_nothing(tmp_path: Path, command: Comman
     assert f"dlbench run --resume {folder} --repeats 5" in text
     assert f"dlbench report {folder} --open" in text
     assert "p =" not in text and "least p" not in text
+    assert "least p" in shown(command, folder, "--verbose")
+
+
+def test_looks_that_found_no_leader_are_said(tmp_path: Path, command: Command) -> None:
+    times = [1.0, 1.3, 1.1, 1.2, 1.05, 1.15]
+    folder = write(tmp_path / "c", [Cell("a@1", times), Cell("b@1", times[::-1])])
+    assert f"dlbench run --resume {folder} --until decided --at-most 12" in shown(command, folder)
+    campaign = Campaign(folder)
+    campaign.write_about(replace(campaign.about(), looks=(5, 6), looked=(False, False)))
+    text = shown(command, folder)
+    assert "No leader was found in 2 looks" in text
+    assert "--resume" not in text, "its error rate is used up"
+    assert dlbench.open(folder).compare().alpha == 0.025
 
 
 def test_a_folder_with_a_space_can_be_copied(tmp_path: Path, command: Command) -> None:
