@@ -46,10 +46,10 @@ def width() -> int | None:
     return stdout().width if sys.stdout.isatty() else None
 
 
-def say(text: str, style: str | None = None) -> None:
-    """A sentence, broken between words where the terminal ends."""
+def say(text: str, style: str | None = None, *, whole: bool = False) -> None:
+    """A sentence, broken between words where the terminal ends; `whole`: a command to be copied."""
     console = stdout()
-    console.print(text, markup=False, soft_wrap=not console.is_terminal, style=style)
+    console.print(text, markup=False, soft_wrap=whole or not console.is_terminal, style=style)
 
 
 def megabytes(count: float | None) -> str:

@@ -20,33 +20,35 @@ _MORE = 2
 """Undecided with enough runs: go on to at most this many times as many."""
 
 
-def next_steps(material: Material, campaign: Campaign, place: Path) -> Iterator[str]:
-    """Nothing, where the leader is known or nothing can be added."""
+def next_step(material: Material, campaign: Campaign, place: Path) -> tuple[str, str]:
+    """A sentence and a command; empty where the leader is known or nothing can be added."""
     about, trials = campaign.about(), campaign.trials()
     if about.merged or place.is_file() or campaign.unfinished():
-        return
+        return "", ""
     if about.looks:
-        if not (about.looks_left or any(about.looked)):
-            yield (
-                f"No leader was found in {count(len(about.looks), 'look')}: if there is one, its"
-                f" lead is smaller than {about.looks[-1]} runs of each can show."
-            )
-        return
+        if about.looks_left or any(about.looked):
+            return "", ""
+        return (
+            f"No leader was found in {count(len(about.looks), 'look')}: if there is one, its"
+            f" lead is smaller than {about.looks[-1]} runs of each can show."
+        ), ""
     made = max(trial.repeat for trial in trials) + 1
     decisions = list(_open_questions(material))
     command = f"dlbench run --resume {shlex.quote(str(place))}"
     if Decision.TOO_FEW in decisions:
         needed = max(_needed(material), repeats_needed(rivals(trials)))
         if needed > made:
-            yield (
+            return (
                 f"These runs show sizes, and prove nothing: {made} of each can't tell a difference"
-                f" from chance. Next: {command} --repeats {needed}"
-            )
+                " from chance. Next:"
+            ), f"{command} --repeats {needed}"
     elif Decision.NOT_SHOWN in decisions:
-        yield (
-            f"To go on until the leader is known: {command} --until decided"
-            f" --at-most {_MORE * made}"
+        most = _MORE * made
+        return (
+            "To go on until the leader is known:",
+            f"{command} --until decided --at-most {most}",
         )
+    return "", ""
 
 
 def _open_questions(material: Material) -> Iterator[Decision]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from dlbench.analysis.circumstances import circumstances
 from dlbench.analysis.metrics import QUALITY, TRAINING
 from dlbench.campaigns.outcomes import Outcome
+from dlbench.statistics.verdicts import Decision
 
 if TYPE_CHECKING:
     from dlbench.analysis.groups import Case, Group
@@ -53,17 +54,20 @@ def case_tables(material: Material) -> Iterator[CaseTable]:
             f"{case.label} ({', '.join(circumstances(case.groups))})",
             columns,
             rows,
-            (_STEP, "CPU", "times the best", "peak memory", "whole trial"),
+            (_STEP, "CPU", "x best", "peak memory", "whole trial"),
             tuple(f"{title}: {compared.answer}" for title, compared in answers),
             tuple(line for _, compared in answers for line in _details(compared)),
         )
 
 
 def _answers(material: Material, case: Case) -> Iterator[tuple[str, Comparison]]:
+    """What was tested; where there are too few runs throughout, the headline has said so."""
     for metric in (TRAINING, *QUALITY):
         comparison = material.comparison(case.label, metric)
         if comparison is not None and len(comparison.summaries) > 1:
-            yield metric.title, comparison
+            decisions = {verdict.decision for verdict in comparison.verdicts}
+            if decisions != {Decision.TOO_FEW}:
+                yield metric.title, comparison
 
 
 def _details(comparison: Comparison) -> Iterator[str]:
@@ -89,7 +93,7 @@ def _columns(
         f">{quality}": shown,
         ">training": _seconds([_median(group, "train_s") for group in groups]),
         ">whole trial": _seconds([_median(group, "wall_s") for group in groups]),
-        ">times the best": _ratios(groups, rank),
+        ">x best": _ratios(groups, rank),
         f">{_STEP}": _steps(groups),
         ">CPU": _all(groups, "cpu_percent_mean", lambda value: f"{value:.0f} %"),
         ">peak memory": _all(groups, "peak_memory_bytes", lambda value: f"{value / 1e6:,.0f} MB"),

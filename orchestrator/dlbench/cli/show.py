@@ -67,14 +67,15 @@ def print_results(
         _print_answer(load(campaign.folder, only), campaign, place, verbose=verbose)
     if missing := len(planned) - len(results):
         say(f"{missing} of {len(planned)} trials have not been run yet.")
-    say(f"\nResults: {place}")
+    say(f"\nResults: {place}", whole=True)
     if results:
-        say(f"Report:  dlbench report {shlex.quote(str(place))} --open")
+        say(f"Report:  dlbench report {shlex.quote(str(place))} --open", whole=True)
 
 
 def _print_answer(material: Material, campaign: Campaign, place: Path, *, verbose: bool) -> None:
+    from dlbench.analysis.circumstances import BUSY, others_load
     from dlbench.cli.console import print_table, say
-    from dlbench.cli.next_step import next_steps
+    from dlbench.cli.next_step import next_step
     from dlbench.cli.results_table import case_tables, failures
     from dlbench.host.machine import cautions
     from dlbench.report.answer import answer
@@ -89,7 +90,12 @@ def _print_answer(material: Material, campaign: Campaign, place: Path, *, verbos
             say(sentence)
         for warning in case.warnings:
             say(f"! {warning}")
-    for line in (*failures(material), *cautions(material.results.machines())):
+    seen_busy = any(others_load(group) > BUSY for group in material.groups)
+    busy = () if seen_busy else cautions(material.results.machines())
+    for line in (*failures(material), *busy):
         say(f"! {line}")
-    for line in next_steps(material, campaign, place):
-        say(line)
+    sentence, command = next_step(material, campaign, place)
+    if sentence:
+        say(f"\n{sentence}")
+    if command:
+        say(f"  {command}", whole=True)

@@ -59,7 +59,7 @@ def register(app: typer.Typer) -> None:
                 typer.echo(f"The campaign goes on. Follow it again: dlbench watch {folder}")
             elif not json:
                 typer.echo(f"No process works on it. Finish it with: dlbench run --resume {folder}")
-            raise typer.Exit(130) from None
+            raise typer.Exit(1) from None
         failed = f", {panel.failed} of them not complete" if panel.failed else ""
         if not json:
             typer.echo(f"{panel.done} of {panel.total} trials have ended{failed}.")
