@@ -52,9 +52,9 @@ from dlbench.running.preparation import (
     prepare_data,
     prepare_environments,
 )
+from dlbench.running.resumable import check_extensible, check_machine
 from dlbench.running.workshop import Workshop
 from dlbench.statistics.looks import alpha_at_look
-from dlbench.statistics.words import listing
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def resume(
     about, planned = campaign.about(), campaign.trials()
     added: tuple[Trial, ...] = ()
     if choices is not None and any(getattr(choices, name) not in (None, ()) for name in ADDED):
-        _check_extensible(folder, about)
+        check_extensible(folder, about)
         added = extension(planned, choices)
         made = max(trial.repeat for trial in (*planned, *added)) + 1
         contenders = rivals((*planned, *added))
@@ -160,7 +160,7 @@ def resume(
             observer.note(f"Cleared away {left}, left by the earlier run.")
     if not (unfinished or added or about.looks_left):
         return Finished(campaign, tuple(campaign.results()), False)
-    _check_machine(folder, about, workshop)
+    check_machine(folder, about, workshop)
     origins.check(about.origins, folder)
     # what is added belongs to what is there: then all of it must still be what was planned
     grows = bool(added) or about.looks_left
@@ -187,33 +187,6 @@ def resume(
         campaign.write_plan(whole)
         campaign.write_about(about)
     return _finish(CampaignRun(campaign, about, workshop, environments, data, observer))
-
-
-def _check_extensible(folder: Path, about: CampaignAbout) -> None:
-    if about.merged:
-        raise UserError(
-            f"{folder} was merged from several campaigns: nothing can be added to it.",
-            "Extend one of the campaigns that it was merged from.",
-        )
-    if about.looks:
-        raise UserError(
-            f"{folder} was planned with looks after {listing([str(n) for n in about.looks])}"
-            " repeats: more of them would raise its error rate.",
-            "Leave out the other options to finish it, or start a new campaign with a larger"
-            " --at-most.",
-        )
-
-
-def _check_machine(folder: Path, about: CampaignAbout, workshop: Workshop) -> None:
-    """What ran elsewhere must not be recorded as run here."""
-    from dlbench.host.machine import fingerprint
-
-    began = about.machine.get("digest")
-    if began and began != fingerprint(workshop.runtime).digest():
-        raise UserError(
-            f"{folder} was begun on another machine, or with other cores of this one.",
-            "Start a new campaign here; `dlbench merge` puts both into one folder.",
-        )
 
 
 def _finish(run: CampaignRun) -> Finished:

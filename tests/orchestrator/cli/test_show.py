@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -61,6 +62,17 @@ def test_failures_and_units_stand_beside_the_numbers(tmp_path: Path, command: Co
     assert "whole trial" in text and "20.0 s" in text
     assert "0 of 2" in text and "timeout" in text
     assert "It reached its time limit." in text
+
+
+def test_a_long_start_is_not_hidden(tmp_path: Path, command: Command) -> None:
+    folder = write(tmp_path / "c", [Cell("a@1", [1.0] * 5), Cell("b@1", [2.0] * 5)])
+    assert "Whole trials" not in shown(command, folder)
+    for path in folder.glob("trials/*/trial.json"):
+        content = json.loads(path.read_text())
+        if content["release"] == "a@1":
+            path.write_text(json.dumps({**content, "wall_s": 70.0}))
+    text = shown(command, folder)
+    assert "were quickest in b@1: 20.0 s, against 70.0 s in a@1. This was not tested." in text
 
 
 def test_accuracies_have_the_digits_that_tell_them_apart() -> None:
