@@ -54,7 +54,7 @@ def case_tables(material: Material) -> Iterator[CaseTable]:
             f"{case.label} ({', '.join(circumstances(case.groups))})",
             columns,
             rows,
-            (_STEP, "CPU", "x best", "peak memory", "whole trial"),
+            (_STEP, "CPU use", "x best", "peak memory", "whole trial"),
             (
                 *_whole_trials(case, ranking),
                 *(f"{title}: {made.answer}" for title, made in answers if _says_more(made)),
@@ -111,7 +111,7 @@ def _columns(
         ">whole trial": _seconds([_median(group, "wall_s") for group in groups]),
         ">x best": _ratios(groups, rank),
         f">{_STEP}": _steps(groups),
-        ">CPU": _all(groups, "cpu_percent_mean", lambda value: f"{value:.0f} %"),
+        ">CPU use": _all(groups, "cpu_percent_mean", lambda value: f"{value:.0f} %"),
         ">peak memory": _all(groups, "peak_memory_bytes", lambda value: f"{value / 1e6:,.0f} MB"),
     }
     outcomes = [_outcome(group) for group in groups]
