@@ -93,3 +93,14 @@ def what_looks_do(at: Sequence[int]) -> str:
         f" and no more once the leader is known. All looks together keep the error rate of"
         f" {ALPHA:.0%}."
     )
+
+
+def what_another_look_costs(made: int, contenders: int) -> str:
+    """For runs that were enough to be judged, and get more all the same; else empty."""
+    if contenders < 2 or made < repeats_needed(contenders):
+        return ""
+    return (
+        f"{count(made, 'run')} of each could be judged already. To judge again raises the chance of"
+        f" a false claim to up to {2 * ALPHA:.0%}; `dlbench compare --look 2` keeps it at"
+        f" {ALPHA:.0%}."
+    )
