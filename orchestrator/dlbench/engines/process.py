@@ -144,7 +144,12 @@ class RunningProcess:
             self._process.wait()
             raise
         try:
-            self.scope = Scope(self._pid, self._place(request.limits), cgroups.counted(folders))
+            self.scope = Scope(
+                self._pid,
+                self._place(request.limits),
+                cgroups.counted(folders),
+                temporary=(private,),
+            )
             self._lifeline.write(b"go\n")
             self._lifeline.flush()
         except BaseException:
@@ -155,6 +160,8 @@ class RunningProcess:
         """Put the waiting process where it belongs; says how many cores it has."""
         if self._group is not None:
             self._group.enter(self._pid)
+        most = limits.output_bytes
+        resource.prlimit(self._pid, resource.RLIMIT_FSIZE, (most, most))
         cores = sorted(os.sched_getaffinity(0))
         if limits.cpus is None:
             return float(len(cores))
@@ -171,6 +178,11 @@ class RunningProcess:
         if self._exit is None and _readable(self._pidfd, seconds):
             self._end()
         return self._exit
+
+    def pids(self) -> set[int]:
+        if self._group is not None:
+            return self._group.pids()
+        return leftovers.pids_of_trial(self._request.campaign, self._request.trial)
 
     def stop(self, grace: float = 5.0) -> Exit:
         for number in (signal.SIGINT, signal.SIGTERM):

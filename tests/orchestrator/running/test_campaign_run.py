@@ -9,6 +9,7 @@ import pytest
 from dlbench.campaigns.folder import Campaign
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.campaigns.trial_result import TrialResult
+from dlbench.engines import outfolder
 from dlbench.engines.base import Limits
 from dlbench.planning.choices import Choices
 from dlbench.planning.plan import Trial
@@ -65,9 +66,10 @@ def test_ok_has_everything(workshop: Workshop, tmp_path: Path) -> None:
         ("raises", Outcome.CRASHED, "on purpose"),
         ("exits", Outcome.CRASHED, "exit code 7"),
         ("leaves", Outcome.CRASHED, "without a result"),
-        ("garbage", Outcome.CRASHED, "not JSON"),
-        ("long-line", Outcome.CRASHED, "longer than"),
-        ("wrong-version", Outcome.CRASHED, "not of version 1"),
+        ("garbage", Outcome.INVALID, "not JSON"),
+        ("long-line", Outcome.INVALID, "longer than"),
+        ("wrong-version", Outcome.INVALID, "not of version 1"),
+        ("forges", Outcome.INVALID, "a number that is too large"),
     ],
 )
 def test_bad_ends(
@@ -101,14 +103,18 @@ def may_limit_memory(workshop: Workshop) -> None:
         pytest.skip(problems[0])
 
 
-def test_full_output_folder(
-    workshop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("variant", ["fills", "hides"])
+def test_too_much_output(
+    workshop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variant: str
 ) -> None:
     small = property(lambda self: Limits(seconds=60, output_bytes=20 << 20))
     monkeypatch.setattr(Trial, "limits", small)
-    result = one(workshop, tmp_path / "c", "spoilt:fills")
-    assert result.outcome is Outcome.CRASHED
-    assert "bytes of output" in result.reason
+    result = one(workshop, tmp_path / "c", f"spoilt:{variant}")
+    assert (result.outcome, "20,971,520 bytes of output" in result.reason) == (
+        Outcome.OUTPUT_LIMIT,
+        True,
+    ), result.reason
+    assert outfolder.size(tmp_path / "c/trials" / result.id / "out") < 1 << 20
 
 
 def test_one_failure_stops_nothing(workshop: Workshop, tmp_path: Path) -> None:
