@@ -18,7 +18,7 @@ from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
-from dlbench.engines import cgroups, leftovers
+from dlbench.engines import cgroups, leftovers, orphans
 from dlbench.engines.base import Exit, Limits, Request, Scope
 from dlbench.engines.boundedlog import BoundedLog
 from dlbench.engines.control_group import ControlGroup, create
@@ -143,6 +143,8 @@ class RunningProcess:
             self._process.kill()
             self._process.wait()
             raise
+        if group is None:
+            orphans.adopt(self._pid, self._keeper.pid)
         try:
             self.scope = Scope(
                 self._pid,
@@ -225,6 +227,7 @@ class RunningProcess:
                 oom = cgroups.oom_kills(self._group.folders) > 0
             else:
                 leftovers.end_trial(self._request.campaign, self._request.trial)
+                orphans.end_orphans(self._pid, self._keeper.pid)
             self._keeper.dismiss()
             _, status, usage = os.wait4(self._pid, 0)
             code = os.waitstatus_to_exitcode(status)

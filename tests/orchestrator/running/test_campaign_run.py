@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,25 @@ def test_too_much_output(
         True,
     ), result.reason
     assert outfolder.size(tmp_path / "c/trials" / result.id / "out") < 1 << 20
+
+
+@pytest.mark.parametrize("engine", ["process", pytest.param("docker", marks=pytest.mark.docker)])
+def test_a_flood_of_events_ends_the_trial_and_nothing_else(
+    engine: str, launch, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    if engine == "docker":
+        request.getfixturevalue("docker_client")
+    options = ("--framework", "spoilt:flood", "--repeats", "1", "--time-limit", "60s")
+    running = launch("run", "--engine", engine, *options, "--out", str(tmp_path / "c"))
+    _, status, usage = os.wait4(running.pid, 0)
+    running.returncode = os.waitstatus_to_exitcode(status)
+    assert running.returncode == 1
+    (result,) = Campaign(tmp_path / "c").results()
+    assert result.outcome is Outcome.OUTPUT_LIMIT, result.reason
+    assert "bytes of events" in result.reason
+    assert result.wall_s < 60, "its time limit was over first"
+    assert usage.ru_maxrss < 300_000, "kilobytes of memory for the orchestrator"
+    assert outfolder.size(tmp_path / "c") < 64 << 20
 
 
 def test_one_failure_stops_nothing(workshop: Workshop, tmp_path: Path) -> None:
