@@ -70,6 +70,7 @@ def test_ok_has_everything(workshop: Workshop, tmp_path: Path) -> None:
         ("garbage", Outcome.INVALID, "not JSON"),
         ("long-line", Outcome.INVALID, "longer than"),
         ("wrong-version", Outcome.INVALID, "not of version 1"),
+        ("allocates", Outcome.CRASHED, "File too large"),
         ("forges", Outcome.INVALID, "a number that is too large"),
     ],
 )
