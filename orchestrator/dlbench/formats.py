@@ -17,6 +17,8 @@ VERSION = 1
 """Of jobs and events."""
 LONGEST_LINE = 4 << 20
 """Of an event, in bytes."""
+_LONGEST_KEPT = 256 << 10
+"""Of one that trial.json repeats."""
 
 Action = Literal["train", "verify"]
 
@@ -96,6 +98,8 @@ def parse_event(line: bytes) -> Event:
     keys = EVENTS.get(kind) if isinstance(kind, str) else None
     if kind is None or keys is None:
         raise BadEvent(f"an unknown event: {_shown(line)}")
+    if kind in ("stack", "model") and len(line) > _LONGEST_KEPT:
+        raise BadEvent(f"event {kind!r} of {len(line):,} bytes; it may have {_LONGEST_KEPT:,}")
     if not is_time(t):
         raise BadEvent(f"event {kind!r} with a wrong time 't': {_shown(line)}")
     for key, fits in keys.items():
