@@ -43,10 +43,19 @@ _CONTENDER = ("numpy", "--workload", "digits-cnn", "--steps", "3")
 @dataclass
 class Count:
     kills: int = 0
+    campaigns: int = 0
     moments: Counter[str] = field(default_factory=Counter)
     """How many kills came while what was going on."""
     trials: int = 0
     faults: Counter[str] = field(default_factory=Counter)
+
+    def words(self) -> str:
+        faults = ", ".join(f"{self.faults[kind]} {kind}" for kind in _KINDS)
+        moments = ", ".join(f"{kills} {moment}" for moment, kills in self.moments.items())
+        return (
+            f"{self.kills} kills ({moments}), {self.campaigns} whole campaigns with"
+            f" {self.trials} trials: {faults}"
+        )
 
     def fault(self, kind: str, what: str) -> None:
         self.faults[kind] += 1
@@ -62,9 +71,10 @@ def kill_campaign(
     done: dict[str, bytes] = {}
     while True:
         last = count.kills >= chosen.kills
-        ended = _run(campaign, chosen, None if last else drawn.uniform(0.0, chosen.within))
-        count.kills += ended is None
-        count.moments[_moment(campaign)] += ended is None
+        ended = _run(campaign, chosen, None if last else drawn.expovariate(1 / chosen.mean))
+        if ended is None:
+            count.kills += 1
+            count.moments[_moment(campaign)] += 1
         now = _results(folder)
         for trial, content in done.items():
             if trial not in now:
@@ -74,8 +84,11 @@ def kill_campaign(
         done = now
         if campaign.exists():
             _wait_for_orphans(campaign.about().id, client, count)
+        if count.kills % 25 == 0 or ended is not None:
+            print(count.words(), flush=True)
         if ended is not None:
             break
+    count.campaigns += 1
     if ended != 0:
         count.fault("lost", f"the campaign in {folder} ended with exit code {ended}")
     _check_whole(campaign, client, count)
@@ -178,26 +191,19 @@ def main() -> int:
     parser.add_argument("--engine", choices=("process", "docker"), default="process")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--trials", type=int, default=5, help="a campaign")
-    parser.add_argument("--within", type=float, default=8.0, help="seconds after a start")
+    parser.add_argument("--mean", type=float, default=8.0, help="seconds from start to kill")
     chosen = parser.parse_args()
     client = None
     if chosen.engine == "docker":
         from dlbench.engines.connect import connect
 
         client = connect()
-    count, drawn, begun = Count(), random.Random(chosen.seed), time.monotonic()
+    count, drawn = Count(), random.Random(chosen.seed)
     with tempfile.TemporaryDirectory() as place:
-        for number in range(sys.maxsize):
-            kill_campaign(Path(place) / str(number), chosen, client, drawn, count)
-            faults = ", ".join(f"{count.faults[kind]} {kind}" for kind in _KINDS)
-            print(
-                f"{count.kills} kills, {number + 1} campaigns, {count.trials} trials: {faults}"
-                f" ({time.monotonic() - begun:.0f} s)",
-                flush=True,
-            )
-            if count.kills >= chosen.kills:
-                break
-    print("; ".join(f"{kills} {moment}" for moment, kills in count.moments.items() if kills))
+        while count.kills < chosen.kills:
+            folder = Path(place) / str(count.campaigns)
+            kill_campaign(folder, chosen, client, drawn, count)
+    print(count.words())
     return 1 if count.faults else 0
 
 
