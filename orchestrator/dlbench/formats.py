@@ -17,6 +17,8 @@ VERSION = 1
 """Of jobs and events."""
 LONGEST_LINE = 4 << 20
 """Of an event, in bytes."""
+_MOST_PARTS = 20_000
+"""Lists, objects and texts of an event; numbers are not counted."""
 _LONGEST_KEPT = 256 << 10
 """Of one that trial.json repeats."""
 
@@ -87,6 +89,9 @@ def parse_event(line: bytes) -> Event:
     """An event from its line, its time as written; every value is in its range."""
     if len(line) > LONGEST_LINE:
         raise BadEvent(f"a line of {len(line):,} bytes; at most {LONGEST_LINE:,} are allowed")
+    # before it is parsed, which would take long and much memory
+    if line.count(b"[") + line.count(b"{") + line.count(b'"') / 2 > _MOST_PARTS:
+        raise BadEvent(f"a line of more than {_MOST_PARTS:,} lists, objects and texts")
     try:
         content = json.loads(line)
     except (ValueError, RecursionError) as error:

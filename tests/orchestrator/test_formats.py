@@ -30,6 +30,7 @@ def line(**fields: object) -> bytes:
         line(event="epoch", epoch=1, loss=1, steps_ms=[-1], metrics={}, train_s=1, first=0),
         line(event="epoch", epoch=1, loss=1, steps_ms=["x"], metrics={}, train_s=1, first=0),
         line(event="check", name="forward", passed="yes"),
+        b"[" * 10_000,
         b"[" * 100_000,
         b'{"v": 1, "t": 1, "event": "end", "x": "' + b"x" * (5 << 20) + b'"}',
     ],
@@ -85,6 +86,12 @@ def test_deep_nesting_is_a_bad_line() -> None:
     deep = b"[" * 700 + b"]" * 700
     with pytest.raises(BadEvent, match="levels deep"):
         parse_event(b'{"v":1,"t":1,"event":"end","x":' + deep + b"}")
+
+
+@pytest.mark.parametrize("part", [b"{}", b"[]", b'""'])
+def test_many_small_parts_are_a_bad_line(part: bytes) -> None:
+    with pytest.raises(BadEvent, match="more than 20,000 lists, objects and texts"):
+        parse_event(b'{"v":1,"t":1,"event":"end","x":[' + b",".join([part] * 20_001) + b"]}")
 
 
 def test_what_trial_json_repeats_is_short() -> None:
