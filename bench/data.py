@@ -82,8 +82,12 @@ def with_validation(splits, stopping):
 
     They are drawn by their number alone, so that every seed and every release keeps the same ones.
     """
-    share = stopping["validation"] if stopping else None
+    if not stopping:
+        return splits
+    share = stopping["validation"]
     if share is None:
+        if "validation" not in splits:
+            raise ValueError("the data have no split 'validation' to tell when to stop")
         return splits
     train = splits["train"]
     kept = round(share * train.rows)

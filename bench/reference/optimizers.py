@@ -10,7 +10,7 @@ class Optimizer:
 
     def __init__(self, recipe):
         self._o, self._recipe = recipe["optimizer"], recipe
-        self.rate, self._clip = self._o["lr"], recipe.get("clip")
+        self.rate, self._clip = None, recipe.get("clip")
         self._step = {
             "sgd": self._sgd,
             "adam": self._adam,
@@ -18,6 +18,11 @@ class Optimizer:
         }[self._o["name"]]
         self._state = {}
         self._t = 0
+
+    @property
+    def lr(self):
+        """The recipe's learning rate, or the one that was set instead."""
+        return self._o["lr"] if self.rate is None else self.rate
 
     def copy(self):
         """One that goes on from the same state."""
@@ -62,7 +67,7 @@ class Optimizer:
     def _sgd(self, key, g):
         slots, o = self._slots(key, g), self._o
         slots[0] = o["momentum"] * slots[0] + g
-        return self.rate * (g + o["momentum"] * slots[0] if o["nesterov"] else slots[0])
+        return self.lr * (g + o["momentum"] * slots[0] if o["nesterov"] else slots[0])
 
     def _adam(self, key, g):
         slots, o = self._slots(key, g), self._o
@@ -70,7 +75,7 @@ class Optimizer:
         slots[1] = o["beta2"] * slots[1] + (1 - o["beta2"]) * g * g
         m = slots[0] / (1 - o["beta1"] ** self._t)
         v = slots[1] / (1 - o["beta2"] ** self._t)
-        return self.rate * m / (np.sqrt(v) + o["epsilon"])
+        return self.lr * m / (np.sqrt(v) + o["epsilon"])
 
     def _adadelta(self, key, g):
         slots, o = self._slots(key, g), self._o
@@ -78,4 +83,4 @@ class Optimizer:
         slots[0] = rho * slots[0] + (1 - rho) * g * g
         d = g * np.sqrt(slots[1] + epsilon) / np.sqrt(slots[0] + epsilon)
         slots[1] = rho * slots[1] + (1 - rho) * d * d
-        return self.rate * d
+        return self.lr * d

@@ -297,6 +297,8 @@ def check_data(
                 f" {list(wanted)}."
             )
     rows = next(iter(shapes.values()))[0]
+    share = (recipe.get("stopping") or {}).get("validation")
+    rows -= round(rows * share) if share else 0
     last = rows % recipe["batch"] or recipe["batch"]
     for node in _trained(graph, recipe):
         if node["op"] == "batchnorm" and math.prod(node["shape"][:-1]) * last < 2:
