@@ -63,6 +63,7 @@ class Walk:
         wanted, room = self._steps(here, exact, spreads)
         self._handles.append(self._epoch(batch) if in_loop else [self.model.train_step(batch)])
         self.weights = self.model.weights()
+        self.reference.load(self.weights)  # where the next batch is drawn to keep from kinks
         self.batches.append(batch)
         self.wanted_losses.append(exact[0])
         moved = _combined(np.subtract, self.weights, here)
@@ -123,7 +124,6 @@ class Walk:
 
         Where the recipe's steps are too long for the graph, soon nothing would be finite.
         """
-        self.reference.load(self.weights)
         exact = self.reference.backward(batch)
         size = max(largest(v) for values in self.weights.values() for v in values.values())
         if abs(exact[0]) < _LARGEST_LOSS and size < _LARGEST_WEIGHT:
