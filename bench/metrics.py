@@ -2,6 +2,14 @@
 
 import numpy as np
 
+SIGN = {
+    "accuracy": 1,
+    "binary-accuracy": 1,
+    "mean-absolute-error": -1,
+    "mean-squared-error": -1,
+}
+"""1 where more is better."""
+
 
 def evaluate(model, split, recipe, batch=None):
     """({metric: value}, {output: raw predictions}) of the model on a split."""
