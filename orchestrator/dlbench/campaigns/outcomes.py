@@ -23,6 +23,8 @@ class Outcome(StrEnum):
     IMPORT_FAILED = "import-failed"
     CRASHED = "crashed"
     INTERRUPTED = "interrupted"
+    INVALID = "invalid"
+    """What is recorded of it can't be true."""
 
 
 _BY_TRIAL = {

@@ -25,7 +25,6 @@ from dlbench.running.trial_events import TrialEvents
 
 _POLL_S = 0.1
 _SIZE_CHECK_S = 2.0
-_TAIL_LINES = 20
 
 
 @dataclass(frozen=True)
@@ -130,15 +129,3 @@ def _attend(
             if outfolder.size(request.out) > request.limits.output_bytes:
                 allowed = request.limits.output_bytes
                 return None, (Outcome.CRASHED, f"It wrote more than {allowed:,} bytes of output.")
-
-
-def log_tail(log: Path) -> list[str]:
-    """The last lines of a log, without the user's home folder in them."""
-    try:
-        with log.open("rb") as file:
-            file.seek(0, 2)
-            file.seek(max(0, file.tell() - 16384))
-            text = file.read().decode("utf-8", "replace")
-    except OSError:
-        return []
-    return text.replace(str(Path.home()), "~").splitlines()[-_TAIL_LINES:]
