@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from types import NoneType, UnionType
 from typing import Any, get_args, get_type_hints
 
+from dlbench.event_fields import LONGEST_S
 from dlbench.plain_json import (
     LARGEST,
     LONGEST_TEXT,
@@ -29,8 +30,6 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 LONGEST_NAME = 200
 MOST_ENTRIES = 10_000
 MOST_COUNTED = 2**53
-MOST_SECONDS = 1e9
-MOST_MS = 1e12
 _YEARS = (1970, 2200)
 
 
@@ -91,7 +90,7 @@ def _span(low: float, high: float) -> str:
     return f"from {low:g} to {high:g}"
 
 
-SECONDS = number(0.0, MOST_SECONDS)
+SECONDS = number(0.0, LONGEST_S)
 COUNT = whole()
 BYTES = number(0, 2**60)
 

@@ -13,13 +13,13 @@ from dlbench.campaigns.outcomes import Outcome
 from dlbench.campaigns.plain_files import read_record
 from dlbench.campaigns.trial_files import RESULT
 from dlbench.campaigns.trial_result import VERSION, Scale, TrialResult
+from dlbench.event_fields import LONGEST_S
 from dlbench.formats import check_version
 from dlbench.monitor.resources import PhaseUse, Resources
 from dlbench.shapes import (
     BYTES,
     COUNT,
     MOST_COUNTED,
-    MOST_MS,
     SECONDS,
     OutOfRange,
     Shape,
@@ -45,7 +45,7 @@ from dlbench.shapes import (
 _MOST_METRICS = 200
 _MOST_EPOCHS = 1_000_000
 _PERCENT = optional(number(0.0, 1e6))
-_MS = optional(number(0.0, MOST_MS))
+_MS = optional(number(0.0, 1000 * LONGEST_S))
 _SECONDS, _BYTES, _POSITIVE = optional(SECONDS), optional(BYTES), optional(number(0.0))
 _SCORES: dict[str, Shape] = {
     "accuracy": optional(number(0.0, 1.0)), "mae": _POSITIVE, "mse": _POSITIVE,

@@ -75,7 +75,7 @@ def test_everything_is_observed_and_kept(tmp_path: Path) -> None:
     [
         ("time.sleep(60)", Limits(seconds=0.5), Outcome.TIMEOUT, "0.5 s"),
         ("sys.exit(3)", None, Outcome.CRASHED, "exit code 3"),
-        ("event('nonsense'); time.sleep(60)", None, Outcome.CRASHED, "unknown event"),
+        ("event('nonsense'); time.sleep(60)", None, Outcome.INVALID, "unknown event"),
     ],
 )
 def test_a_bad_end_keeps_what_was_reached(
