@@ -29,6 +29,9 @@ from dlbench.plain_json import printable
 
 _BEYOND_US = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO)
 """What a disk can do to any command at any moment."""
+_WRONG_PATH = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR)
+_LONGEST_ERROR = 2000
+"""Characters: an error may name what was typed, or what stands in a file."""
 
 app = typer.Typer(
     name="dlbench",
@@ -98,6 +101,10 @@ def main() -> int:
     except BrokenPipeError:
         return 1
     except OSError as error:
+        if error.errno in _WRONG_PATH:
+            _say(f"dlbench: {printable(str(error.filename), 200)}: {error.strerror}.")
+            _say("         Give another path.")
+            return 2
         if error.errno not in _BEYOND_US:
             raise
         file = f" at {error.filename}" if error.filename else ""
@@ -111,4 +118,4 @@ def main() -> int:
 
 def _say(text: str) -> None:
     """An error; it may hold words of whoever made a file or a command line."""
-    print(printable(text), file=sys.stderr)
+    print(printable(text, _LONGEST_ERROR), file=sys.stderr)
