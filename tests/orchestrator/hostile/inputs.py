@@ -61,10 +61,10 @@ _RARE = frozenset({"report", "mlflow"})
 """Commands that take long; each input gets one command, these less often."""
 
 
-def make_campaign(folder: Path, name: str = "one") -> Path:
+def make_campaign(folder: Path, machine: str = "aaaaaaaabbbbbbbb") -> Path:
     """Two releases, two trials each, with every file that a campaign can have."""
     cells = [Cell("a@1", around(1.0, 2), steps_ms=[5.0, 6.0]), Cell("b@2", around(1.5, 2))]
-    write(folder, cells, name=name)
+    write(folder, cells, machine=machine, name=machine)
     (folder / "certificates").mkdir()
     check = Check("forward", True, 1e-7, 1e-5, "conv1", "equal")
     proof = Certificate("proof", "a@1", "digits-cnn", "plain", "cpu", "process", True, (check,))
@@ -96,7 +96,7 @@ class Laboratory:
 
     def __init__(self, folder: Path) -> None:
         self.campaign = make_campaign(folder / "campaign")
-        self.other = make_campaign(folder / "other", "two")
+        self.other = make_campaign(folder / "other", "ccccccccdddddddd")
         (folder / "written").mkdir()
         self.out = folder / "written" / "out"
         self._folder = folder
