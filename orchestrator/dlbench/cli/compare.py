@@ -159,8 +159,6 @@ def _print(
 
 
 def _print_case(case: CaseComparison) -> None:
-    from rich.markup import escape
-
     from dlbench.cli.console import print_table
     from dlbench.statistics.words import number, together
 
@@ -180,7 +178,7 @@ def _print_case(case: CaseComparison) -> None:
         apart = ", ".join(reason.value for reason in comparison.set_apart.get(name, ()))
         rows.append(
             [
-                escape(name),
+                name,
                 str(summary.n),
                 shown,
                 interval,
@@ -191,14 +189,12 @@ def _print_case(case: CaseComparison) -> None:
     print_table(
         ["group", ">n", f">{case.metric.middle}", ">95 % interval", ">sd", ""],
         rows,
-        title=f"\n{escape(case.case.label)}",
+        title=f"\n{case.case.label}",
     )
 
 
 def _print_speedups(comparison: CampaignComparison) -> None:
     """All of them at a glance."""
-    from rich.markup import escape
-
     from dlbench.cli.console import print_table
 
     rows = []
@@ -206,7 +202,7 @@ def _print_speedups(comparison: CampaignComparison) -> None:
         for verdict in case.comparison.verdicts:
             size = verdict.effect.magnitude if verdict.effect else "-"
             pair = f"{verdict.first} against {verdict.second}"
-            rows.append([escape(case.case.label), pair, size, verdict.decision.value])
+            rows.append([case.case.label, pair, size, verdict.decision.value])
     print_table(["", "devices", ">factor", "verdict"], rows, title="\nspeed-ups")
 
 

@@ -15,8 +15,8 @@ from typing import Any
 HOSTILE_TEXT = (
     "", " ", "\ud800", "\x1b]0;title\x07\x1b[2J", "\x9b31m", "\r", "\x00", "\u202e", "\u2028",
     "é漢🙂", "=1+1", "@SUM(A1)", "+1", "-1", "＝1", "../../outside", "/etc/passwd", "a/b", "..",
-    "x" * 300, "x" * 20_000, "nan", "Infinity", "</script><b>", "{{1}}", "%s%n", "²", "1_000", "ok",
-    "cpu",
+    "x" * 300, "x" * 20_000, "nan", "Infinity", "</script><b>", "{{1}}", "%s%n", "[/red]", "²",
+    "1_000", "ok", "cpu",
 )  # fmt: skip
 HOSTILE_NUMBERS = (
     0, -1, 1, 2**31, 2**53 + 1, 2**63, 2**64, -(2**63) - 1, 10**400, -(10**400), 10**4000, 0.0,

@@ -237,7 +237,7 @@ def test_what_can_not_be_true_is_an_invalid_trial_with_the_reason(
         {"reason": "\ud800\x1b[2J", "outcome": "crashed", "notes": ["\ud800"]},
         {"stack": {"\u00e9": "\x1b]0;x\x07"}, "model": {"path": {"a": "\ud800"}}},
         {"scale": {"data": "\x1b[31m\ud800", "epochs": 3}},
-        {"workload": "\x1b[2J\r\n=1+1", "variant": "\u202e"},
+        {"workload": "\x1b[2J\r\n=1+1[/red]", "variant": "\u202e", "release": "[/b]@[/x]"},
         {"metrics": {"=cmd|' /C calc'!A0": 1.0, "+\x1b": 2.0}},
     ],
 )

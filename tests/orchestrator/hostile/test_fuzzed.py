@@ -55,7 +55,7 @@ def test_an_event_is_read_or_refused_and_can_be_written_again(draw: random.Rando
 _WORDS = st.text(max_size=20) | st.sampled_from(["²", "9" * 400, "4g", "nan", "-1", "1e999"])
 
 
-@settings(_QUICK, max_examples=300)
+@settings(_QUICK, max_examples=100)
 @given(
     st.fixed_dictionaries(
         {},
