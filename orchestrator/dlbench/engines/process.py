@@ -162,7 +162,7 @@ class RunningProcess:
         """Put the waiting process where it belongs; says how many cores it has."""
         if self._group is not None:
             self._group.enter(self._pid)
-        most = limits.output_bytes
+        most = limits.file_bytes
         resource.prlimit(self._pid, resource.RLIMIT_FSIZE, (most, most))
         cores = sorted(os.sched_getaffinity(0))
         if limits.cpus is None:

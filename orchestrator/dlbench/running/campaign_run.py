@@ -34,6 +34,7 @@ from dlbench.monitor.rate import check_rate
 from dlbench.monitor.resources import summarise
 from dlbench.monitor.sampler import Monitor
 from dlbench.monitor.samples import read_samples
+from dlbench.plain_json import printable
 from dlbench.planning.choices import Choices
 from dlbench.planning.plan import Trial, draft
 from dlbench.running import origins
@@ -153,12 +154,31 @@ def _finish(run: CampaignRun, trials: Sequence[Trial]) -> Finished:
             run.observer.started(trial)
             execution = _execution(run, trial)
             result = _result(run, trial, execution, certificates.get(_contender(trial)))
-            run.campaign.write_result(result)
+            result = _record(run.campaign, result)
             run.observer.ended(trial, result)
             if result.outcome is Outcome.INTERRUPTED:
                 interrupted = True
                 break
     return Finished(run.campaign, tuple(run.campaign.results()), interrupted)
+
+
+def _record(campaign: Campaign, result: TrialResult) -> TrialResult:
+    """Write the result, and read it again: one that no reader takes would spoil the campaign."""
+    try:
+        campaign.write_result(result)
+        campaign.result(result.id)
+    except (UserError, ValueError, RecursionError) as error:
+        problem = error.problem if isinstance(error, UserError) else str(error)
+        problem = problem.replace(str(campaign.folder), campaign.folder.name)
+        outcome, words = Outcome.INVALID, f"What it wrote can't be recorded: {problem}"
+        if result.outcome is Outcome.INTERRUPTED:
+            outcome, words = result.outcome, result.reason
+        result = replace(
+            result, outcome=outcome, reason=printable(words), metrics={}, resources=None, curve=[],
+            phases={}, model={}, stack={}, notes=[],
+        )  # fmt: skip
+        campaign.write_result(result)
+    return result
 
 
 def _contender(trial: Trial) -> tuple[str, str, str, str]:
