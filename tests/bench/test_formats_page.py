@@ -14,6 +14,7 @@ from bench import formats as bench_formats
 from bench import stack
 from bench.adapters import numpy as numpy_adapter
 from dlbench.campaigns.about import CampaignAbout
+from dlbench.campaigns.certificate_file import Certificate, Check
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.campaigns.trial_result import Scale, TrialResult, measure
 from dlbench.datasets import find as find_dataset
@@ -27,7 +28,6 @@ from dlbench.planning import recipes
 from dlbench.planning.choices import Choices
 from dlbench.planning.plan import Trial
 from dlbench.planning.recipes import METRICS
-from dlbench.running.certificates import Certificate, Check
 from dlbench.running.origins import Origin
 from dlbench.workloads import workloads
 

@@ -6,12 +6,11 @@ import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 from dlbench.campaigns.outcomes import Outcome
-from dlbench.formats import Event, check_version, known_fields
-from dlbench.monitor.resources import TRAINING, PhaseUse, Resources, Stretch
+from dlbench.formats import Event
+from dlbench.monitor.resources import TRAINING, Resources, Stretch
 
 VERSION = 1
 Metrics = dict[str, float | None]
@@ -81,24 +80,6 @@ class TrialResult:
     def to_json(self) -> dict[str, Any]:
         content = {"v": VERSION, **asdict(self), "outcome": self.outcome.value}
         return {**content, "resources": content["resources"] or {}}
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any], file: Path | str = "trial.json") -> TrialResult:
-        """From the content of `file`; keys that this version does not know are left out."""
-        check_version(content, VERSION, file)
-        own = known_fields(cls, content)
-        own["outcome"] = Outcome(content["outcome"])
-        own["scale"] = Scale(**known_fields(Scale, content.get("scale") or {}))
-        own["resources"] = _resources(content.get("resources") or {})
-        return cls(**own)
-
-
-def _resources(content: Mapping[str, Any]) -> Resources | None:
-    if not content:
-        return None
-    phases = (content.get("per_phase") or {}).items()
-    per_phase = {phase: PhaseUse(**known_fields(PhaseUse, use)) for phase, use in phases}
-    return Resources(**{**known_fields(Resources, content), "per_phase": per_phase})
 
 
 def intervals(events: Iterable[Event]) -> list[Stretch]:

@@ -78,8 +78,6 @@ def _print_case(case: CaseComparison, by: str, verbose: bool) -> None:
 
 
 def _print_table(case: CaseComparison) -> None:
-    from rich.markup import escape
-
     from dlbench.analysis.circumstances import group_notes
     from dlbench.cli.console import print_table
     from dlbench.statistics.words import number, together
@@ -106,7 +104,7 @@ def _print_table(case: CaseComparison) -> None:
         if group.name in case.steadiness.groups:
             notes += dict.fromkeys(f.concern.value for f in case.steadiness.groups[group.name])
         spread = number(summary.sd * factor, 2) if summary.sd is not None else "-"
-        rows.append([escape(group.name), str(summary.n), shown, interval, spread, ", ".join(notes)])
+        rows.append([group.name, str(summary.n), shown, interval, spread, ", ".join(notes)])
     unit = f" ({case.metric.unit})" if case.metric.unit else ""
     span = names.pop() if len(names) == 1 else "95 % interval"
     print_table(["group", ">n", f">{case.metric.middle}{unit}", f">{span}", ">sd", ""], rows)
@@ -114,8 +112,6 @@ def _print_table(case: CaseComparison) -> None:
 
 def _print_speedups(comparison: CampaignComparison) -> None:
     """All of them at a glance."""
-    from rich.markup import escape
-
     from dlbench.cli.console import print_table
 
     rows = []
@@ -123,7 +119,7 @@ def _print_speedups(comparison: CampaignComparison) -> None:
         for verdict in case.comparison.verdicts:
             size = verdict.effect.magnitude if verdict.effect else "-"
             pair = f"{verdict.first} against {verdict.second}"
-            rows.append([escape(case.case.label), pair, size, verdict.decision.value])
+            rows.append([case.case.label, pair, size, verdict.decision.value])
     print_table(["", "devices", ">factor", "verdict"], rows, title="\nspeed-ups")
 
 

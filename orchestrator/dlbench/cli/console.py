@@ -27,17 +27,19 @@ def print_json(content: Any) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
-    """A plain table; numbers (columns that begin with `>`) to the right."""
+    """A plain table; numbers (columns that begin with `>`) to the right. No text is markup."""
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(title=title or None, box=None, title_justify="left", pad_edge=False)
+    heading = Text(title, style="table.title") if title else None
+    table = Table(title=heading, box=None, title_justify="left", pad_edge=False)
     for number, column in enumerate(columns):
         right = column.startswith(">")
         table.add_column(
             column.lstrip(">"), justify="right" if right else "left", no_wrap=right or number == 0
         )
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(Text, row))
     stdout().print(table)
 
 

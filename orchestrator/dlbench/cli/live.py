@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.progress import Progress, TaskID
 
+    from dlbench.campaigns.certificate_file import Certificate
     from dlbench.campaigns.trial_result import TrialResult
     from dlbench.environments.progress import Step
     from dlbench.formats import Event
     from dlbench.monitor.sampler import Monitor
     from dlbench.planning.plan import Trial
-    from dlbench.running.certificates import Certificate
 
 
 @contextmanager

@@ -42,8 +42,6 @@ def print_results(
     as_json: bool = False,
 ) -> None:
     """What people see at the end of a run, and with `show`; `place` is where they know it to be."""
-    from rich.markup import escape
-
     from dlbench.analysis.results import open_results
     from dlbench.cli.console import print_json, print_table, stdout
     from dlbench.cli.results_table import COLUMNS, case_tables, failures
@@ -62,8 +60,7 @@ def print_results(
     console = stdout()
     frames = open_results(campaign.folder) if results else None
     for summary in case_tables(frames) if frames else ():
-        cells = [[escape(cell) for cell in row] for row in summary.rows]
-        print_table(COLUMNS, cells, title=f"\n{escape(summary.title)}")
+        print_table(COLUMNS, summary.rows, title=f"\n{summary.title}")
         for sentence in summary.sentences:
             console.print(sentence, markup=False, soft_wrap=not console.is_terminal)
     for line in [*failures(frames), *cautions(frames.machines())] if frames else ():

@@ -5,7 +5,6 @@ All of it comes from `dlbench.analysis`, so that the report, `compare` and `show
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,10 +15,9 @@ from dlbench.analysis.groups import Case, Group, cases_of
 from dlbench.analysis.metrics import KNOWN, QUALITY, TRAINING, Metric
 from dlbench.analysis.results import Results, open_results
 from dlbench.campaigns.about import CampaignAbout
+from dlbench.campaigns.certificate_file import Certificate, read_certificates
 from dlbench.campaigns.plan_file import PlannedTrial
-from dlbench.campaigns.sources import CampaignSource
-from dlbench.errors import UserError, damaged
-from dlbench.running.certificates import Certificate
+from dlbench.errors import UserError
 from dlbench.statistics.comparison import Comparison
 from dlbench.statistics.intervals import Interval
 from dlbench.statistics.verdicts import Verdict
@@ -167,11 +165,16 @@ def load(path: Path) -> Material:
             f"{path} has no trial that has ended.", f"`dlbench watch {path}` follows it."
         )
     cases = sorted(cases_of(trials, "release", _COLUMNS), key=lambda case: case.label)
+    certificates = (one for s in results.sources for one in read_certificates(s.folder))
     return Material(
         results,
         tuple(replace(case, groups=tuple(sorted(case.groups, key=_order))) for case in cases),
-        tuple(one for source in results.sources for one in _certificates(source)),
+        tuple(sorted(certificates, key=_place)),
     )
+
+
+def _place(certificate: Certificate) -> tuple[object, ...]:
+    return certificate.workload, release_order(certificate.release), certificate.device
 
 
 def _order(group: Group) -> tuple[object, ...]:
@@ -194,14 +197,3 @@ def _from_side_of_group(verdict: Verdict, best: str, metric: Metric) -> AgainstB
                 around, low=around.low * metric.factor, high=around.high * metric.factor
             )
     return AgainstBest(estimate, around, verdict)
-
-
-def _certificates(source: CampaignSource) -> tuple[Certificate, ...]:
-    certificates = []
-    for path in sorted((source.folder / "certificates").glob("*.json")):
-        try:
-            certificates.append(Certificate.from_json(json.loads(path.read_text(encoding="utf-8"))))
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise damaged(path, error) from error
-    certificates.sort(key=lambda c: (c.workload, release_order(c.release), c.device))
-    return tuple(certificates)

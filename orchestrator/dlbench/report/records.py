@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from dlbench.analysis.groups import Group, Row
+from dlbench.campaigns.certificate_file import Certificate
+from dlbench.campaigns.log_file import log_tail
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.planning.plan import Trial
 from dlbench.report.material import Material
-from dlbench.running.certificates import Certificate
-from dlbench.running.execute import log_tail
 from dlbench.statistics.words import count
 
 _MOST_FAILURES = 100
