@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from dlbench.cli.console import say
+
 if TYPE_CHECKING:
     from dlbench.analysis.campaign_comparison import CampaignComparison, CaseComparison
     from dlbench.statistics.power import RepeatPlan
     from dlbench.statistics.thresholds import ThresholdResult
 
 _MARKS = {0: "ok", 1: "REGRESSION", 3: "UNDECIDED", 4: "MISSING", 5: "BROKEN"}
-
-
-def say(text: str) -> None:
-    from dlbench.cli.console import stdout
-
-    console = stdout()
-    console.print(text, markup=False, soft_wrap=not console.is_terminal)
 
 
 def print_comparison(

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from dlbench import paths
 from dlbench.datasets import Dataset, Download, Source
 from dlbench.errors import UserError
+from dlbench.statistics.words import listing
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,11 +75,17 @@ def is_prepared(dataset: Dataset, source: Source) -> bool:
 
 
 def prepare(
-    dataset: Dataset, source: Source = "real", say: Progress = lambda _: None
+    dataset: Dataset,
+    source: Source = "real",
+    say: Progress = lambda _: None,
+    *,
+    again: bool = False,
 ) -> PreparedData:
-    """The data set, fetched and converted if it is not there yet, and verified."""
+    """The data set, fetched and converted if it is not there yet, and verified.
+
+    `again`: also if it is; what is there stays until the new one is whole."""
     folder = folder_of(dataset, source)
-    if not is_prepared(dataset, source):
+    if again or not is_prepared(dataset, source):
         if source == "synthetic":
             arrays = dataset.synthetic(*dataset.rows)
         else:
@@ -98,14 +105,24 @@ def prepare_proof(dataset: Dataset) -> PreparedData:
 
 def prepare_from(dataset: Dataset, files: Path, say: Progress = lambda _: None) -> PreparedData:
     """The data set from official files that the user already has in a folder."""
-    found = {}
-    for item in dataset.downloads:
-        path = files / item.name
-        if not path.is_file():
-            raise UserError(f"{files} has no file {item.name}.", f"It is at {item.urls[0]}.")
-        _check(path, item)
-        say(f"{item.name}: checksum right")
-        found[item.name] = path
+    found = {item.name: files / item.name for item in dataset.downloads}
+    missing = [item for item in dataset.downloads if not found[item.name].is_file()]
+    other = [
+        item
+        for item in dataset.downloads
+        if item not in missing and not _is_official(found[item.name], item)
+    ]
+    problems = []
+    if missing:
+        problems.append(f"{files} lacks {listing([item.name for item in missing])}.")
+    if other:
+        names = listing([item.name for item in other])
+        problems.append(f"By the checksum, {names} there is not the official file.")
+    if problems:
+        sources = listing([item.urls[0] for item in (*missing, *other)])
+        raise UserError(" ".join(problems), f"Get {sources}.")
+    for name in found:
+        say(f"{name}: checksum right")
     _write(dataset, "real", dataset.convert(found), folder_of(dataset, "real"))
     return verify(dataset, "real")
 
@@ -176,9 +193,7 @@ def _write(dataset: Dataset, source: Source, arrays: Arrays, folder: Path) -> No
         }
         (making / "manifest.json").write_text(json.dumps(manifest, indent=1))
         making.chmod(0o755)
-        if folder.exists():
-            shutil.rmtree(folder)
-        making.replace(folder)
+        _put_in_place(making, folder)
     except OSError as error:
         raise UserError(
             f"Data set {dataset.name} can't be written: {error.strerror}.",
@@ -186,6 +201,20 @@ def _write(dataset: Dataset, source: Source, arrays: Arrays, folder: Path) -> No
         ) from error
     finally:
         shutil.rmtree(making, ignore_errors=True)
+
+
+def _put_in_place(making: Path, folder: Path) -> None:
+    """Instead of what was there, which comes back where that fails."""
+    before = making.with_name(f"{making.name}-before")
+    if folder.exists():
+        folder.replace(before)
+    try:
+        making.replace(folder)
+    except OSError:
+        if before.exists():
+            before.replace(folder)
+        raise
+    shutil.rmtree(before, ignore_errors=True)
 
 
 def _check_splits(dataset: Dataset, arrays: Arrays) -> None:
@@ -249,13 +278,9 @@ def _short(error: Exception) -> str:
     return text if len(text) < 120 else text[:117] + "…"
 
 
-def _check(path: Path, item: Download) -> None:
+def _is_official(path: Path, item: Download) -> bool:
     kind, _, wanted = item.checksum.partition(":")
-    if _hash(path, kind) != wanted:
-        raise UserError(
-            f"{path.name} is not the official file: its {kind} differs.",
-            f"Get it from {item.urls[0]}.",
-        )
+    return _hash(path, kind) == wanted
 
 
 def _hash(path: Path, kind: str) -> str:

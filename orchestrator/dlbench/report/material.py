@@ -14,6 +14,7 @@ from dlbench.analysis.campaign_comparison import CaseComparison, describe_case
 from dlbench.analysis.groups import Case, Group, cases_of
 from dlbench.analysis.metrics import KNOWN, QUALITY, TRAINING, Metric
 from dlbench.analysis.results import Results, open_results
+from dlbench.analysis.selection import only
 from dlbench.campaigns.about import CampaignAbout
 from dlbench.campaigns.certificate_file import Certificate, read_certificates
 from dlbench.campaigns.plan_file import PlannedTrial
@@ -43,7 +44,8 @@ PHASES = {
 _COLUMNS = (
     *(metric.column for metric in KNOWN if metric.in_report),
     *PHASES.values(),
-    "loss", "reason", "weights_sha256",
+    "loss", "reason", "weights_sha256", "wall_s", "data_source", "cpu_percent_mean",
+    "step_ms_p05", "step_ms_p95",
 )  # fmt: skip
 
 
@@ -156,9 +158,9 @@ class Material:
         return None
 
 
-def load(path: Path) -> Material:
-    """A campaign, read for a report."""
-    results = open_results(path)
+def load(path: Path, chosen: str | None = None) -> Material:
+    """A campaign, read for a report; `chosen`: only these of its trials (`--only`)."""
+    results = only(open_results(path), chosen)
     trials = results.trials()
     if not len(trials):
         raise UserError(
