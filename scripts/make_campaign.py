@@ -5,6 +5,7 @@ As in life, one release got slower, one is not certified, some trials fail, thro
 Metrics, curves and resources are computed from the events and samples by dlbench's own code.
 
     python scripts/make_campaign.py OUT [--trials 10000] [--steps 500] [--samples 100] [--seed 1]
+        [--workloads 5]
 """
 
 from __future__ import annotations
@@ -84,6 +85,7 @@ class Size:
     steps: int = 500
     samples: int = 100
     seed: int = 1
+    workloads: int = len(WORKLOADS)
 
 
 def make(folder: Path, size: Size, workers: int = 2) -> Campaign:
@@ -112,7 +114,8 @@ def make(folder: Path, size: Size, workers: int = 2) -> Campaign:
 
 
 def planned(size: Size) -> Iterator[Trial]:
-    cells = [(w, r, d) for w in WORKLOADS for r in RELEASES for d in ("cpu", "gpu")]
+    workloads = list(WORKLOADS)[: size.workloads]
+    cells = [(w, r, d) for w in workloads for r in RELEASES for d in ("cpu", "gpu")]
     rng = np.random.default_rng(size.seed)
     for index in range(size.trials):
         turn, place = divmod(index, len(cells))
@@ -264,8 +267,9 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=Size.steps, help="a trial")
     parser.add_argument("--samples", type=int, default=Size.samples, help="a trial")
     parser.add_argument("--seed", type=int, default=Size.seed)
+    parser.add_argument("--workloads", type=int, default=Size.workloads, help="how many of five")
     chosen = parser.parse_args()
-    size = Size(chosen.trials, chosen.steps, chosen.samples, chosen.seed)
+    size = Size(chosen.trials, chosen.steps, chosen.samples, chosen.seed, chosen.workloads)
     make(chosen.out, size, workers=os.cpu_count() or 1)
     print(
         f"{chosen.out}: {size.trials:,} trials, {size.trials * size.samples:,} samples, "

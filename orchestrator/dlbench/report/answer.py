@@ -8,12 +8,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dlbench.analysis.metrics import QUALITY, TRAINING
+from dlbench.report import circumstances
 from dlbench.report.material import Material
 from dlbench.report.numbers import written
 from dlbench.statistics.answers import islands
 from dlbench.statistics.comparison import Comparison
 from dlbench.statistics.verdicts import Decision, Verdict
 from dlbench.statistics.words import TOO_FEW_TO_TELL, count, listing
+
+_NAMED = 4
+"""So many contenders are named one by one."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +146,7 @@ def _summary(material: Material) -> Iterator[str]:
     )
     missing = len(material.planned) - ended
     yield what + (f", {missing:,} not run yet." if missing else ".")
+    yield from _failed(material)
     refused = [group for group in material.groups if group.proof == "no"]
     unchecked = [group for group in material.groups if group.proof == "not checked"]
     if refused:
@@ -157,6 +162,22 @@ def _summary(material: Material) -> Iterator[str]:
             f"For {count(len(unchecked), 'combination')} of contender and workload there is"
             " no proof that the model equals the reference."
         )
+
+
+def _failed(material: Material) -> Iterator[str]:
+    """Who did not complete, and how often: no headline may hide it."""
+    worst = sorted(
+        (group for group in material.groups if group.incomplete),
+        key=lambda group: len(group.complete) - len(group.rows),
+    )
+    if not worst:
+        return
+    named = [
+        f"{group.name} on {group.case} ({circumstances.failed(group)})" for group in worst[:_NAMED]
+    ]
+    if len(worst) > _NAMED:
+        named.append(f"{len(worst) - _NAMED} others less often")
+    yield f"Not every run was completed: {listing(named)}."
 
 
 def _workloads(material: Material) -> str:
@@ -175,7 +196,7 @@ def _lead(times: Comparison, best: str) -> str:
     return ""
 
 
-def _named(names: list[str], most: int = 4) -> str:
+def _named(names: list[str], most: int = _NAMED) -> str:
     if len(names) <= most:
         return listing(names)
     return listing([*names[:most], f"{len(names) - most} others"])

@@ -29,6 +29,16 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def many_repeats(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two workloads on two devices, twenty times: enough to decide."""
+    folder = tmp_path_factory.mktemp("campaigns") / "decided"
+    command = [sys.executable, ROOT / "scripts/make_campaign.py", folder]
+    options = ["--trials", "800", "--workloads", "2", "--steps", "30", "--samples", "5"]
+    subprocess.run([*command, *options], check=True, capture_output=True)
+    return folder
+
+
 @pytest.fixture
 def copy(campaign: Path, tmp_path: Path) -> Path:
     """One that a test may change."""

@@ -10,7 +10,7 @@ from dlbench.report.material import Material
 from dlbench.report.tables import Cell, Chart, Table
 
 _COLUMNS = (
-    "case", "line", "framework", "release", "median", "low", "high", "n",
+    "case", "line", "contender", "framework", "release", "median", "low", "high", "n",
 )  # fmt: skip
 
 
@@ -26,7 +26,7 @@ def history(material: Material) -> tuple[Chart | None, list[str]]:
         for group in groups if len(groups) > 1 else ():
             time = material.estimate(group, TRAINING)
             if time is not None:
-                rows.append((case, line, framework, group.release.partition("@")[2],
+                rows.append((case, line, group.name, framework, group.release.partition("@")[2],
                              time.middle, time.low, time.high, time.n))  # fmt: skip
     if not rows:
         return None, []

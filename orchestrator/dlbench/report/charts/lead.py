@@ -19,24 +19,27 @@ def lead(material: Material) -> Chart | None:
     rows: list[Sequence[Cell]] = []
     by_name: dict[str, list[float]] = {}
     for group in material.groups:
-        against = material.against_best(group, TRAINING)
-        time = material.estimate(group, TRAINING)
-        if against is None or time is None:
+        best, time = material.best(group, TRAINING), material.estimate(group, TRAINING)
+        if best is None or time is None:
             continue
-        around = against.interval
-        by_name.setdefault(group.name, []).append(against.estimate)
+        against = material.relation(group, best, TRAINING)
+        ratio, low, high = 1.0, None, None
+        if against is not None and against.estimate is not None:
+            ratio, low, high = against.estimate, against.low, against.high
+        by_name.setdefault(group.name, []).append(ratio)
         rows.append(
-            (group.case, group.name, group.framework, against.estimate,
-             around.low if around else None, around.high if around else None,
-             time.middle, time.n)
-        )  # fmt: skip
+            (group.case, group.name, group.framework, ratio, low, high, time.middle, time.n)
+        )
     if not rows:
         return None
     means = {name: statistics.geometric_mean(ratios) for name, ratios in by_name.items()}
     drawn = sorted(by_name, key=lambda name: (-len(by_name[name]), means[name]))[:_MOST]
     note = "Median training time over the best median of the same workload; 1 is the best."
     if len(material.cases) > 1:
-        note += " One dot a workload; the tick is their geometric mean."
+        note += (
+            " One dot a workload; the tick is their geometric mean, for those that have every"
+            " workload."
+        )
     else:
         note += " Whiskers: 95 % bootstrap interval of the ratio."
     if len(drawn) < len(by_name):
