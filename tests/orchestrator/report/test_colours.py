@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -115,7 +115,7 @@ def test_releases_of_a_framework_get_shades_that_end_in_its_own_colour(releases:
             shades = [(found[name].light, found[name].dark)[theme] for name in names]
             seen = [_contrast(shade, back) for shade in shades]
             assert seen == sorted(seen) and seen[0] > 1.3, "the older, the fainter"
-            assert all(distance(a, b) >= 2 for a, b in zip(shades, shades[1:], strict=False))
+            assert all(distance(a, b) >= 2 for a, b in pairwise(shades))
 
 
 def test_frameworks_from_elsewhere_share_no_colour_while_there_are_any() -> None:

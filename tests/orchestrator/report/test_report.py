@@ -279,7 +279,7 @@ def test_where_pairs_are_too_many_the_page_says_who_can_be_the_baseline(
 def test_presets_are_those_that_choose_something(material: report.Material) -> None:
     names = list(material.contenders)
     found = {preset.name: preset for preset in presets(material)}
-    assert list(found)[0] == "Everything"
+    assert next(iter(found)) == "Everything"
     newest = {names[i] for i in found["Newest of each"].contenders}
     assert newest == {"jax@0.12.0.1", "mxnet@1.9.1", "pytorch@2.13.0", "tensorflow@2.21.0"}
     assert [names[i] for i in found["Releases of pytorch"].contenders] == [
