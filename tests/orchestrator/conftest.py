@@ -81,6 +81,22 @@ class Spoilt(plain.Reference):
             for _ in range(256):
                 file.write(os.urandom(1 << 20)); file.flush()
         time.sleep(30)
+    def hides(self):
+        file = open(os.path.join(OUT, "big"), "wb", buffering=0)
+        os.unlink(file.name)
+        for _ in range(256):
+            file.write(os.urandom(1 << 20))
+        time.sleep(30)
+    def flood(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+        with open(os.path.join(OUT, "events.jsonl"), "ab", buffering=0) as file:
+            while True:
+                line = b'{"v":1,"t":%f,"event":"progress","epoch":1,"step":1,"steps":9}\\n'
+                file.write(1000 * (line % time.monotonic()))
+    def forges(self):
+        raw(b'{"v":1,"t":%f,"event":"end","x":%s}\\n' % (time.monotonic(), b"9" * 400))
+        time.sleep(30)
     def memory(self):
         self.hoard = np.ones(2_000_000_000, np.uint8)
     def child(self):
@@ -91,7 +107,7 @@ class Spoilt(plain.Reference):
 
 VARIANTS = (
     "good", "slow", "nan", "segfault", "raises", "exits", "leaves", "garbage", "long-line",
-    "wrong-version", "fills", "memory", "child", "unsupported",
+    "wrong-version", "fills", "hides", "flood", "forges", "memory", "child", "unsupported",
 )  # fmt: skip
 
 

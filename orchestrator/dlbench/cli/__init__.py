@@ -25,6 +25,7 @@ from dlbench.cli import (
     watch,
 )
 from dlbench.errors import UserError
+from dlbench.plain_json import printable
 
 _BEYOND_US = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO)
 """What a disk can do to any command at any moment."""
@@ -85,9 +86,9 @@ def main() -> int:
             print("dlbench: interrupted; what was finished is kept", file=sys.stderr)
         return code
     except UserError as error:
-        print(f"dlbench: {error.problem}", file=sys.stderr)
+        _say(f"dlbench: {error.problem}")
         if error.remedy:
-            print(f"         {error.remedy}", file=sys.stderr)
+            _say(f"         {error.remedy}")
         return 2
     except typer.Exit as leaving:
         return leaving.exit_code
@@ -100,12 +101,14 @@ def main() -> int:
         if error.errno not in _BEYOND_US:
             raise
         file = f" at {error.filename}" if error.filename else ""
-        print(f"dlbench: {error.strerror}{file}.", file=sys.stderr)
-        print(
-            "         Free some space or choose another folder; `dlbench run --resume` goes on.",
-            file=sys.stderr,
-        )
+        _say(f"dlbench: {error.strerror}{file}.")
+        _say("         Free some space or choose another folder; `dlbench run --resume` goes on.")
         return 2
     except TyperException as error:  # a wrong option or none at all: typer words it well
-        print(error.format_message(), file=sys.stderr)
+        _say(error.format_message())
         return 2
+
+
+def _say(text: str) -> None:
+    """An error; it may hold words of whoever made a file or a command line."""
+    print(printable(text), file=sys.stderr)

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.progress import Progress, TaskID
 
+    from dlbench.campaigns.certificate_file import Certificate
     from dlbench.campaigns.trial_result import TrialResult
     from dlbench.environments.progress import Step
     from dlbench.formats import Event
     from dlbench.monitor.sampler import Monitor
     from dlbench.planning.plan import Trial
-    from dlbench.running.certificates import Certificate
 
 
 @contextmanager
@@ -202,10 +202,9 @@ class _Live(_Lines):
     def event(self, trial: Trial, event: Event) -> None:
         fields = event.fields
         if event.kind == "epoch":
-            values = [f"{name} {value:.4f}" for name, value in fields["metrics"].items()]
-            self._metric = (
-                f"epoch {fields['epoch']}  loss {fields['loss']:.4f}  {'  '.join(values)}"
-            )
+            numbers = {"loss": fields["loss"], **fields["metrics"]}.items()
+            known = [f"{name} {value:.4f}" for name, value in numbers if value is not None]
+            self._metric = "  ".join([f"epoch {fields['epoch']}", *known])
             if self._now is not None and not trial.steps:
                 self._progress.update(self._now, completed=fields["epoch"], total=trial.epochs)
         elif event.kind == "progress" and self._now is not None:

@@ -43,6 +43,7 @@ def register(app: typer.Typer) -> None:
         import sys
 
         from dlbench import report as making
+        from dlbench.campaigns.folder import write_whole
         from dlbench.cli.console import print_json
         from dlbench.errors import UserError, unknown
 
@@ -55,7 +56,7 @@ def register(app: typer.Typer) -> None:
             return
         target = out or _beside(folder, _SUFFIXES[format])
         try:
-            target.write_text(text, encoding="utf-8")
+            write_whole(target, text)
         except OSError as error:
             raise UserError(
                 f"{target} can't be written ({error.strerror}).", "Choose another path with -o."

@@ -133,7 +133,7 @@ def _read(dataset: Dataset, source: Source, folder: Path) -> PreparedData:
             divide=dataset.divide,
             bytes=sum(entry["bytes"] for entry in manifest["files"].values()),
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(f"Data set {dataset.name} on disk is damaged ({error}).", again) from error
 
 

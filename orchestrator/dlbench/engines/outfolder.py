@@ -7,7 +7,10 @@ a link, waits on a pipe or walks without end.
 from __future__ import annotations
 
 import os
+import shutil
 import stat
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -54,6 +57,28 @@ def _walk(handle: int, entries: int, depth: int) -> tuple[int, int]:
     finally:
         os.close(handle)
     return total, entries
+
+
+def clear(folder: Path) -> None:
+    """Delete everything in `folder`, as far as this user may. Links are deleted, not followed."""
+    for entry in folder.iterdir() if folder.is_dir() and not folder.is_symlink() else ():
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                entry.unlink()
+
+
+def open_files(pid: int, mapped: bool = False) -> Iterator[os.stat_result]:
+    """The files that a process holds open, those it has deleted too; `mapped`: also in memory."""
+    for kind in ("fd", "map_files") if mapped else ("fd",):
+        try:
+            with os.scandir(f"/proc/{pid}/{kind}") as listing:
+                for entry, _ in zip(listing, range(ENTRIES), strict=False):
+                    with suppress(OSError):
+                        yield Path(entry.path).stat()
+        except OSError:
+            continue  # it has ended, or may not be looked at
 
 
 def open_regular(path: Path) -> BinaryIO:

@@ -5,9 +5,7 @@ All of it comes from `dlbench.analysis`, so that the report, `compare` and `show
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,10 +16,9 @@ from dlbench.analysis.groups import Case, Group, cases_of
 from dlbench.analysis.metrics import KNOWN, QUALITY, TRAINING, Metric
 from dlbench.analysis.results import Results, open_results
 from dlbench.campaigns.about import CampaignAbout
+from dlbench.campaigns.certificate_file import Certificate, read_certificates
 from dlbench.campaigns.plan_file import PlannedTrial
-from dlbench.campaigns.sources import CampaignSource
-from dlbench.errors import UserError, damaged
-from dlbench.running.certificates import Certificate
+from dlbench.errors import UserError
 from dlbench.statistics.comparison import Comparison
 from dlbench.statistics.intervals import Interval
 from dlbench.statistics.verdicts import Decision, Verdict
@@ -60,6 +57,12 @@ class Estimate:
     low: float | None
     high: float | None
     n: int
+    interval: str
+    """What low and high are: `95 % interval`, `range of 3 runs`; empty where there are none."""
+
+    @property
+    def is_range(self) -> bool:
+        return self.interval.startswith("range")
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,16 @@ class Relation:
     def high(self) -> float | None:
         return self.interval.high if self.interval else None
 
+    @property
+    def is_range(self) -> bool:
+        return self.interval is not None and self.interval.is_range
+
+    @property
+    def by_failures(self) -> bool:
+        """Whether runs that failed decided, against what those that finished show."""
+        effect = self.verdict.effect
+        return self.verdict.different and effect is not None and effect.seen != effect.direction
+
 
 @dataclass(frozen=True)
 class Material:
@@ -90,9 +103,6 @@ class Material:
     _compared: dict[Metric, dict[str, CaseComparison]] = field(default_factory=dict, repr=False)
     _across: dict[Metric, tuple[WorkloadRanking, ...]] = field(default_factory=dict, repr=False)
     _described: dict[Metric, dict[str, Comparison]] = field(default_factory=dict, repr=False)
-    _verdicts: dict[tuple[str, Metric], dict[frozenset[str], Verdict]] = field(
-        default_factory=dict, repr=False
-    )
 
     @property
     def about(self) -> CampaignAbout:
@@ -170,20 +180,12 @@ class Material:
         middle, around = summary.middle(metric.kind)
         factor = metric.factor
         low, high = (around.low * factor, around.high * factor) if around else (None, None)
-        return Estimate(middle * factor, low, high, summary.n)
-
-    def verdicts(self, case: str, metric: Metric) -> Mapping[frozenset[str], Verdict]:
-        """By the names of the pair, in any order."""
-        key = (case, metric)
-        if key not in self._verdicts:
-            comparison = self.comparison(case, metric)
-            found = comparison.verdicts if comparison else ()
-            self._verdicts[key] = {frozenset((v.first, v.second)): v for v in found}
-        return self._verdicts[key]
+        return Estimate(middle * factor, low, high, summary.n, around.name if around else "")
 
     def relation(self, group: Group, other: str, metric: Metric) -> Relation | None:
         """How the group compares with another of its case; None: they were not compared."""
-        verdict = self.verdicts(group.case, metric).get(frozenset((group.name, other)))
+        comparison = self.comparison(group.case, metric)
+        verdict = comparison.between(group.name, other) if comparison else None
         return None if verdict is None else _from_side_of(group.name, verdict, metric)
 
     def best(self, group: Group, metric: Metric) -> str | None:
@@ -209,11 +211,16 @@ def load(path: Path) -> Material:
             f"{path} has no trial that has ended.", f"`dlbench watch {path}` follows it."
         )
     cases = sorted(cases_of(trials, "release", _COLUMNS), key=lambda case: case.label)
+    certificates = (one for s in results.sources for one in read_certificates(s.folder))
     return Material(
         results,
         tuple(replace(case, groups=tuple(sorted(case.groups, key=_order))) for case in cases),
-        tuple(one for source in results.sources for one in _certificates(source)),
+        tuple(sorted(certificates, key=_place)),
     )
+
+
+def _place(certificate: Certificate) -> tuple[object, ...]:
+    return certificate.workload, release_order(certificate.release), certificate.device
 
 
 def _order(group: Group) -> tuple[object, ...]:
@@ -240,14 +247,3 @@ def _from_side_of(name: str, verdict: Verdict, metric: Metric) -> Relation:
     if not ratio and around is not None:
         around = replace(around, low=around.low * metric.factor, high=around.high * metric.factor)
     return Relation(decision, estimate, around, verdict)
-
-
-def _certificates(source: CampaignSource) -> tuple[Certificate, ...]:
-    certificates = []
-    for path in sorted((source.folder / "certificates").glob("*.json")):
-        try:
-            certificates.append(Certificate.from_json(json.loads(path.read_text(encoding="utf-8"))))
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise damaged(path, error) from error
-    certificates.sort(key=lambda c: (c.workload, release_order(c.release), c.device))
-    return tuple(certificates)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from dlbench.analysis.groups import Group
 from dlbench.analysis.metrics import Metric
-from dlbench.report import circumstances
+from dlbench.report import beside_numbers
 from dlbench.report.material import Estimate, Material, Relation
 from dlbench.report.numbers import written
 from dlbench.statistics.verdicts import Decision
@@ -63,7 +63,7 @@ class Matrix:
 
 def matrices(material: Material) -> tuple[Matrix, ...]:
     """One for each metric, a column a case; or one for all metrics, where there is one case."""
-    around = [", ".join(circumstances.of_case(material, case)) for case in material.cases]
+    around = [beside_numbers.of_case(material, case) for case in material.cases]
     cases = [case.label for case in material.cases]
     if len(cases) == 1:
         columns = [(Column(metric.title), cases[0], metric) for metric in material.metrics]
@@ -113,7 +113,10 @@ def _matrix(
         )
         for name, framework in material.contenders.items()
     )
-    note = f"Each cell compares with the best of its column.{more}"
+    note = (
+        f"Each cell compares with the best of its column.{more} [ ]: a 95 % interval; ( ): the"
+        " range of single runs, where these are too few for one."
+    )
     return Matrix(title, note, tuple(column for column, _, _ in columns), rows)
 
 
@@ -147,15 +150,18 @@ def _cell(
     return Cell(
         main,
         details,
-        circumstances.failed(group),
-        circumstances.marks(material, group) if metric.from_steps else (),
+        beside_numbers.lost(group),
+        beside_numbers.marks(material, group) if metric.from_steps else (),
         state,
         number,
     )
 
 
 def said(relation: Relation, metric: Metric, *, tested: bool) -> tuple[str, str]:
-    """`1.22× slower` and `[1.21, 1.24]`; `undecided` and `×1.03 [0.97, 1.10]`."""
+    """`1.22× slower` and `[1.21, 1.24]`; `undecided` and `1.03× [0.97, 1.10]`.
+
+    Where failed runs decided, the size is that of the others, and is said to be.
+    """
     estimate, around = relation.estimate, relation.interval
     decided = relation.decision in (Decision.BETTER, Decision.WORSE)
     word = {
@@ -166,6 +172,7 @@ def said(relation: Relation, metric: Metric, *, tested: bool) -> tuple[str, str]
     }.get(relation.decision, "undecided" if tested else "not tested")
     if estimate is None:
         return word, ""
+    decided = decided and not relation.by_failures
     low, high = (around.low, around.high) if around else (None, None)
     ratio = metric.kind.scale == "ratio"
     if ratio and decided and estimate < 1:
@@ -177,16 +184,21 @@ def said(relation: Relation, metric: Metric, *, tested: bool) -> tuple[str, str]
         size, first, last = together(estimate, low, high)
         if not ratio and estimate > 0:
             size = f"+{size}"
-        span = f"[{first}, {last}]"
+        span = f"({first} to {last})" if relation.is_range else f"[{first}, {last}]"
     size = f"{size}×" if ratio else f"{size} pp" if metric.unit == "%" else size
-    return (f"{size} {word}", span) if decided else (word, f"{size} {span}".strip())
+    if decided:
+        return f"{size} {word}", span
+    shown = f"{size} {span}".strip()
+    return word, f"{shown} of those that finished" if relation.by_failures else shown
 
 
 def _shown(value: Estimate, metric: Metric) -> tuple[str, str]:
     unit = f" {metric.unit}" if metric.unit else ""
+    middle = f"{written(value.middle)}{unit}"
     if value.low is None:
-        return f"{written(value.middle)}{unit}", ""
-    return f"{written(value.middle)}{unit}", f"[{written(value.low)}, {written(value.high)}]"
+        return middle, ""
+    low, high = written(value.low), written(value.high)
+    return middle, f"({low} to {high})" if value.is_range else f"[{low}, {high}]"
 
 
 def _state(relation: Relation, metric: Metric) -> str:

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from dlbench import __version__
-from dlbench.report import circumstances, records
+from dlbench.report import beside_numbers, records
 from dlbench.report.answer import answer
 from dlbench.report.asset_files import asset, script
 from dlbench.report.charts.lead import lead
@@ -59,7 +59,7 @@ def html(material: Material) -> str:
         more_failures=more,
         certificates=records.failed_first(material.certificates),
         machines=records.machines(material),
-        cautions=circumstances.cautions_of(material),
+        cautions=beside_numbers.cautions_of(material),
         groups=records.group_records(material),
         campaign_commands=records.campaign_commands(material),
         notes=list(material.about.notes),
@@ -77,7 +77,7 @@ def _page(material: Material, compared: Comparisons) -> dict[str, Any]:
     colours = contender_colours(material.contenders)
     return {
         "cases": [
-            {"name": case.label, "around": ", ".join(circumstances.of_case(material, case))}
+            {"name": case.label, "around": beside_numbers.of_case(material, case)}
             for case in material.cases
         ],
         "contenders": [

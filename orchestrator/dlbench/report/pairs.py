@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dlbench.analysis.metrics import Metric
-from dlbench.report import circumstances
+from dlbench.report import beside_numbers
 from dlbench.report.material import Material
 from dlbench.report.tables import Cell, Table
 from dlbench.statistics.verdicts import Decision
@@ -19,8 +19,8 @@ from dlbench.statistics.words import listing
 
 _MOST_BASELINES = 12
 """Where not every pair can be held."""
-_GROUP = ("middle", "low", "high", "n", "best")
-_PAIR = ("case", "first", "second", "decision", "estimate", "low", "high")
+_GROUP = ("middle", "low", "high", "range", "n", "best")
+_PAIR = ("case", "first", "second", "decision", "estimate", "low", "high", "range", "lost")
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ def comparisons(material: Material) -> Comparisons:
     note = ""
     if not material.all_pairs:
         note = (
-            f"Of {len(position)} contenders, {listing(baselines)} can be chosen as the baseline,"
-            " and only training time and quality are tested: all pairs on all metrics would make"
-            " this file too large. `dlbench compare` has every pair."
+            f"Of {len(position)} contenders, {listing(baselines) or 'none'} can be chosen as the"
+            " baseline, and only training time and quality are tested: all pairs on all metrics"
+            " would make this file too large."
         )
     return Comparisons(
         _groups(material, position),
@@ -55,11 +55,16 @@ def comparisons(material: Material) -> Comparisons:
 
 
 def _leaders(material: Material) -> list[str]:
-    """The best of each case on what is always tested, then the newest of each framework."""
+    """The best of each case on what is always tested, then the newest of each framework.
+
+    None where the analysis itself compares everybody with the best alone, for want of room.
+    """
     found: dict[str, None] = {}
     for metric in material.tested:
         for case in material.cases:
             comparison = material.comparison(case.label, metric)
+            if comparison is not None and comparison.unlisted:
+                return []
             found |= dict.fromkeys(comparison.ranking[:1] if comparison else ())
     newest = {framework: name for name, framework in material.contenders.items()}
     return list(found | dict.fromkeys(newest.values()))[:_MOST_BASELINES]
@@ -71,12 +76,12 @@ def _groups(material: Material, position: dict[str, int]) -> list[dict[str, Any]
         {
             "case": number[group.case],
             "contender": position[group.name],
-            "failed": circumstances.failed(group),
+            "failed": beside_numbers.lost(group),
             "trials": len(group.rows),
             "complete": len(group.complete),
             "outcomes": "" if group.complete else group.incomplete,
             "proof": group.proof,
-            "marks": circumstances.marks(material, group),
+            "marks": beside_numbers.marks(material, group),
         }
         for group in material.groups
     ]
@@ -90,10 +95,13 @@ def _metric(
     for group in material.groups:
         value, best = material.estimate(group, metric), material.best(group, metric)
         groups.append(
-            (value.middle, value.low, value.high, value.n, position[best] if best else None)
+            (
+                value.middle, value.low, value.high, int(value.is_range), value.n,
+                position[best] if best else None,
+            )
             if value
             else (None,) * len(_GROUP)
-        )
+        )  # fmt: skip
     return {
         "id": metric.column,
         "title": metric.title,
@@ -116,15 +124,20 @@ def _pairs(
     rows: list[Sequence[Cell]] = []
     for number, case in enumerate(material.cases):
         groups = {group.name: group for group in case.groups}
-        for verdict in material.verdicts(case.label, metric).values():
+        comparison = material.comparison(case.label, metric)
+        if comparison is None:
+            continue
+        for verdict in comparison.verdicts:
             if verdict.decision is Decision.NOT_COMPARABLE:
                 continue
-            if metric in material.tested and not baselines & {verdict.first, verdict.second}:
+            pair = {verdict.first, verdict.second}
+            if not (pair & baselines or comparison.ranking[0] in pair):
                 continue
             seen = material.relation(groups[verdict.first], verdict.second, metric)
             assert seen is not None
             first, second = position[verdict.first], position[verdict.second]
             rows.append(
-                (number, first, second, seen.decision.value, seen.estimate, seen.low, seen.high)
-            )
+                (number, first, second, seen.decision.value, seen.estimate, seen.low, seen.high,
+                 int(seen.is_range), int(seen.by_failures))
+            )  # fmt: skip
     return rows

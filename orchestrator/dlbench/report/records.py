@@ -10,13 +10,13 @@ from typing import Any
 
 from dlbench.analysis.groups import Group, Row
 from dlbench.analysis.metrics import PEAK_MEMORY, QUALITY, TRAINING
+from dlbench.campaigns.certificate_file import Certificate
+from dlbench.campaigns.log_file import log_tail
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.planning.plan import Trial
-from dlbench.report import circumstances
+from dlbench.report import beside_numbers
 from dlbench.report.material import Material
 from dlbench.report.tables import Table
-from dlbench.running.certificates import Certificate
-from dlbench.running.execute import log_tail
 from dlbench.statistics.words import count
 
 _MOST_FAILURES = 100
@@ -110,9 +110,7 @@ def group_records(material: Material) -> list[GroupRecord]:
     """One for each of `Material.groups`, in their order."""
     certificates = failed_first(material.certificates)
     number = {certificate.key: i for i, certificate in enumerate(certificates)}
-    around = {
-        case.label: ", ".join(circumstances.of_case(material, case)) for case in material.cases
-    }
+    around = {case.label: beside_numbers.of_case(material, case) for case in material.cases}
     records = []
     for group in material.groups:
         row = group.rows[0]
@@ -123,7 +121,7 @@ def group_records(material: Material) -> list[GroupRecord]:
                 group.case,
                 around[group.case],
                 group.incomplete or f"{count(len(group.rows), 'trial')}, all complete.",
-                circumstances.weaknesses(material, group),
+                beside_numbers.weaknesses(material, group),
                 group.proof,
                 number.get(key),
                 key,

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dlbench.analysis.groups import Group
 from dlbench.analysis.metrics import PEAK_MEMORY, QUALITY, STEP, TRAINING, Metric
 from dlbench.report.answer import answer
-from dlbench.report.circumstances import cautions_of, of_case
+from dlbench.report.beside_numbers import cautions_of, of_case
 from dlbench.report.material import Material
 from dlbench.report.numbers import written
 from dlbench.report.records import campaign_commands, failures, machines
@@ -74,7 +74,7 @@ def latex(material: Material) -> str:
 
 def _around(material: Material, label: str) -> str:
     case = next(case for case in material.cases if case.label == label)
-    return ", ".join(of_case(material, case))
+    return of_case(material, case)
 
 
 def _table(material: Material, case: str) -> tuple[list[str], list[list[str]]]:

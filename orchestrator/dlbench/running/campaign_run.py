@@ -14,7 +14,9 @@ from pathlib import Path
 
 from dlbench import __version__, workloads
 from dlbench.campaigns.about import CampaignAbout
+from dlbench.campaigns.certificate_file import Certificate
 from dlbench.campaigns.folder import Campaign, write_whole
+from dlbench.campaigns.log_file import log_tail
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.campaigns.trial_result import (
     Scale,
@@ -37,8 +39,8 @@ from dlbench.planning.plan import Trial, draft
 from dlbench.running import origins
 from dlbench.running.bench_code import bench_digest
 from dlbench.running.campaign_observer import CampaignObserver
-from dlbench.running.certificates import Certificate, certify
-from dlbench.running.execute import Execution, ExecutionObserver, execute, log_tail
+from dlbench.running.certificates import certify
+from dlbench.running.execute import Execution, ExecutionObserver, execute
 from dlbench.running.jobs import identified, job_of, request_of
 from dlbench.running.preparation import (
     Environments,

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from dlbench.campaigns.certificate_file import Certificate, Check
 from dlbench.campaigns.folder import Campaign
 from dlbench.cli.live import ended_line, view
 from dlbench.environments.progress import Step
-from dlbench.running.certificates import Certificate, Check
 from tests.orchestrator.analysis.campaigns import Cell, write
 
 FAULT = Check("loss", False, node="dense1", detail="1 against 2")

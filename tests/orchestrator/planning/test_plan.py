@@ -51,7 +51,7 @@ def test_variants_are_contenders() -> None:
         (Choices(threads="some"), "default"),
         (Choices(memory="4q"), "512m or 4g"),
         (Choices(time_limit="soon"), "90s, 15m"),
-        (Choices(cpus=0), "positive"),
+        (Choices(cpus=0), "number from 0.01"),
         (Choices(gpu="first", devices=("cpu",)), "indices"),
         (Choices(frameworks=("numpy",), devices=("gpu",)), "no packages for device 'gpu'"),
     ],

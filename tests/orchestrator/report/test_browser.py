@@ -333,7 +333,7 @@ def test_each_chart_has_its_table_and_its_csv(chromium: Browser, page: Path) -> 
            document.querySelector('[data-chart=bars-train-s] button.plain').click()"""
     )
     lines = text.splitlines()
-    assert lines[0] == "case,contender,framework,median,low,high,n,certified"
+    assert lines[0] == "case,contender,framework,median,low,high,interval,n,certified"
     assert len(lines) == 101
 
 

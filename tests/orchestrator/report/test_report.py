@@ -17,8 +17,8 @@ from dlbench.campaigns.folder import Campaign
 from dlbench.cli import main
 from dlbench.errors import UserError
 from dlbench.report.answer import answer
+from dlbench.report.beside_numbers import cautions_of, of_case
 from dlbench.report.charts.convergence import convergence
-from dlbench.report.circumstances import cautions_of, of_case
 from dlbench.report.matrix import Cell, matrices, parts
 from dlbench.report.pairs import comparisons
 from dlbench.report.presets import presets
@@ -308,7 +308,7 @@ def test_the_circumstances_stand_beside_the_numbers(copy: Path) -> None:
         content["scale"] |= {"steps": 40, "threads": 3, "cpus": 2.0}
 
     material = _changed(copy, cut)
-    said = ", ".join(of_case(material, material.cases[0]))
+    said = of_case(material, material.cases[0])
     assert said == "synthetic data, 40 steps, batch 64, 3 threads, 2 cores allowed, busy machine"
     before = " ".join(cautions_of(material))
     assert "synthetic" in before and "cut to 40 steps" in before and "was busy" in before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from dlbench.campaigns.folder import Campaign
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.campaigns.trial_result import TrialResult
+from dlbench.engines import outfolder
 from dlbench.engines.base import Limits
 from dlbench.planning.choices import Choices
 from dlbench.planning.plan import Trial
@@ -65,9 +67,10 @@ def test_ok_has_everything(workshop: Workshop, tmp_path: Path) -> None:
         ("raises", Outcome.CRASHED, "on purpose"),
         ("exits", Outcome.CRASHED, "exit code 7"),
         ("leaves", Outcome.CRASHED, "without a result"),
-        ("garbage", Outcome.CRASHED, "not JSON"),
-        ("long-line", Outcome.CRASHED, "longer than"),
-        ("wrong-version", Outcome.CRASHED, "not of version 1"),
+        ("garbage", Outcome.INVALID, "not JSON"),
+        ("long-line", Outcome.INVALID, "longer than"),
+        ("wrong-version", Outcome.INVALID, "not of version 1"),
+        ("forges", Outcome.INVALID, "a number that is too large"),
     ],
 )
 def test_bad_ends(
@@ -101,14 +104,37 @@ def may_limit_memory(workshop: Workshop) -> None:
         pytest.skip(problems[0])
 
 
-def test_full_output_folder(
-    workshop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("variant", ["fills", "hides"])
+def test_too_much_output(
+    workshop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variant: str
 ) -> None:
     small = property(lambda self: Limits(seconds=60, output_bytes=20 << 20))
     monkeypatch.setattr(Trial, "limits", small)
-    result = one(workshop, tmp_path / "c", "spoilt:fills")
-    assert result.outcome is Outcome.CRASHED
-    assert "bytes of output" in result.reason
+    result = one(workshop, tmp_path / "c", f"spoilt:{variant}")
+    assert (result.outcome, "20,971,520 bytes of output" in result.reason) == (
+        Outcome.OUTPUT_LIMIT,
+        True,
+    ), result.reason
+    assert outfolder.size(tmp_path / "c/trials" / result.id / "out") < 1 << 20
+
+
+@pytest.mark.parametrize("engine", ["process", pytest.param("docker", marks=pytest.mark.docker)])
+def test_a_flood_of_events_ends_the_trial_and_nothing_else(
+    engine: str, launch, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    if engine == "docker":
+        request.getfixturevalue("docker_client")
+    options = ("--framework", "spoilt:flood", "--repeats", "1", "--time-limit", "60s")
+    running = launch("run", "--engine", engine, *options, "--out", str(tmp_path / "c"))
+    _, status, usage = os.wait4(running.pid, 0)
+    running.returncode = os.waitstatus_to_exitcode(status)
+    assert running.returncode == 1
+    (result,) = Campaign(tmp_path / "c").results()
+    assert result.outcome is Outcome.OUTPUT_LIMIT, result.reason
+    assert "bytes of events" in result.reason
+    assert result.wall_s < 60, "its time limit was over first"
+    assert usage.ru_maxrss < 300_000, "kilobytes of memory for the orchestrator"
+    assert outfolder.size(tmp_path / "c") < 64 << 20
 
 
 def test_one_failure_stops_nothing(workshop: Workshop, tmp_path: Path) -> None:

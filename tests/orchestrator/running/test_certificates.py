@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from dlbench import paths
+from dlbench.campaigns.certificate_file import Certificate
 from dlbench.environments import releases
 from dlbench.running import jobs
-from dlbench.running.certificates import Certificate, certify
+from dlbench.running.certificates import certify
 from dlbench.running.workshop import open_workshop
 from dlbench.workloads import find
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dlbench.campaigns.outcomes import Outcome
 from dlbench.running.trial_events import TrialEvents
 
 
@@ -32,10 +33,13 @@ def test_half_a_line_waits_for_its_end(tmp_path: Path) -> None:
 
 def test_nothing_behind_garbage_is_believed(tmp_path: Path) -> None:
     source = tmp_path / "raw.jsonl"
-    source.write_bytes(line(event="end") + b"\nrubbish\n" + line(event="end") + b"\n")
+    phase = line(event="phase", phase="load", seconds=1)
+    source.write_bytes(phase + b"\nrubbish\n" + phase + b"\n")
     follower = TrialEvents(source, tmp_path / "events.jsonl", zero=0.0)
     assert len(list(follower.new())) == 1
-    assert "rubbish" in str(follower.violation)
+    assert follower.verdict is not None
+    assert follower.verdict[0] is Outcome.INVALID
+    assert "rubbish" in follower.verdict[1]
     assert list(follower.new()) == []
 
 
@@ -46,7 +50,8 @@ def test_links_and_pipes_are_not_followed(tmp_path: Path) -> None:
     link.symlink_to(secret)
     follower = TrialEvents(link, tmp_path / "events.jsonl", zero=0.0)
     assert list(follower.new()) == []
-    assert follower.violation
+    assert follower.verdict is not None
+    assert follower.verdict[0] is Outcome.INVALID
 
 
 def test_another_kernels_clock(tmp_path: Path) -> None:

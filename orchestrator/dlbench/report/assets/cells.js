@@ -10,9 +10,13 @@ const TOLD = { better: "better", worse: "worse" };
 const wordOf = (metric, decision) =>
   metric[TOLD[decision]] ?? (decision === "equivalent" ? decision : metric.tested ? "undecided" : "not tested");
 
+/** An interval, or the range of runs that are too few for one. */
+export const span = (low, high, range) => (range ? `(${low} to ${high})` : `[${low}, ${high}]`);
+
 /** `1.22× slower` and `[1.21, 1.24]`; `undecided` and `1.03× [0.97, 1.10]`. */
 export function said(metric, verdict) {
-  const decided = verdict.decision in TOLD;
+  // Where failed runs decided, the size is that of the others.
+  const decided = verdict.decision in TOLD && !verdict.lost;
   const word = wordOf(metric, verdict.decision);
   let values = [verdict.estimate, verdict.low, verdict.high];
   if (verdict.estimate === null) return [word, ""];
@@ -22,8 +26,9 @@ export function said(metric, verdict) {
   const texts = verdict.low === null ? [values[0].toFixed(2)] : together(values);
   const sign = !metric.ratio && verdict.estimate > 0 ? "+" : "";
   const size = sign + texts[0] + (metric.ratio ? "×" : metric.unit === "%" ? " pp" : "");
-  const span = texts.length > 1 ? `[${texts[1]}, ${texts[2]}]` : "";
-  return decided ? [`${size} ${word}`, span] : [word, `${size} ${span}`.trim()];
+  const around = texts.length > 1 ? span(texts[1], texts[2], verdict.range) : "";
+  if (decided) return [`${size} ${word}`, around];
+  return [word, `${size} ${around}`.trim() + (verdict.lost ? " of those that finished" : "")];
 }
 
 /** How dark a cell is: how far what is shown to be better or worse is from the baseline. */
@@ -41,7 +46,7 @@ export function cellOf(metric, caseNumber, contender) {
   const group = page.groups[number];
   const cell = { group: number, lost: group.failed, marks: metric.weakened ? group.marks : [], details: [] };
   if (!group.complete) return { ...cell, kind: "failed", main: "failed", details: [group.outcomes], lost: "" };
-  const { middle, low, high } = metric.groups;
+  const { middle, low, high, range } = metric.groups;
   if (middle[number] === null) return { ...cell, kind: "empty", main: "–", details: ["no " + metric.title.toLowerCase()] };
   const value = withUnit(middle[number], metric.unit);
   if (group.proof !== "yes") {
@@ -49,7 +54,7 @@ export function cellOf(metric, caseNumber, contender) {
   }
   const other = opponent(metric, number, state.baseline);
   if (other === contender) {
-    const around = low[number] === null ? [] : [`[${plain(low[number], metric.unit)}, ${plain(high[number], metric.unit)}]`];
+    const around = low[number] === null ? [] : [span(plain(low[number], metric.unit), plain(high[number], metric.unit), range[number])];
     return { ...cell, kind: "best", main: value, details: [...around, state.baseline === null ? "best" : "baseline"] };
   }
   const verdict = other === null ? null : verdictOn(metric, caseNumber, contender, other);

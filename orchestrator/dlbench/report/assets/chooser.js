@@ -15,7 +15,7 @@ function option(value, text) {
 function setUpLists() {
   baselines.append(option("", "the best of each column"), ...page.baselines.map((i) => option(i, page.contenders[i].name)));
   baselines.addEventListener("change", () => choose({ baseline: baselines.value === "" ? null : Number(baselines.value) }));
-  baselines.parentElement.hidden = page.contenders.length < 2;
+  baselines.parentElement.hidden = page.baselines.length < 2;
   charts.append(...page.cases.map(({ name }, i) => option(i, name)));
   charts.addEventListener("change", () => choose({ case: Number(charts.value) }));
   charts.parentElement.hidden = page.cases.length < 2;

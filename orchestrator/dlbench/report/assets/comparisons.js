@@ -28,13 +28,15 @@ const TURNED = { better: "worse", worse: "better" };
 /** What was decided of a contender against another; null: they were not compared. */
 export function verdictOn(metric, caseNumber, contender, other) {
   const pairs = pairsOf(metric);
-  const { decision, estimate, low, high } = metric.pairs;
+  const { decision, estimate, low, high, range, lost } = metric.pairs;
   const i = pairs.get((caseNumber * many + contender) * many + other);
-  if (i !== undefined) return { decision: decision[i], estimate: estimate[i], low: low[i], high: high[i] };
+  if (i !== undefined) {
+    return { decision: decision[i], estimate: estimate[i], low: low[i], high: high[i], range: range[i], lost: lost[i] };
+  }
   const j = pairs.get((caseNumber * many + other) * many + contender);
   if (j === undefined) return null;
   const turn = (value) => (value === null ? null : metric.ratio ? 1 / value : -value);
-  return { decision: TURNED[decision[j]] ?? decision[j], estimate: turn(estimate[j]), low: turn(high[j]), high: turn(low[j]) };
+  return { decision: TURNED[decision[j]] ?? decision[j], estimate: turn(estimate[j]), low: turn(high[j]), high: turn(low[j]), range: range[j], lost: lost[j] };
 }
 
 /** Whom a contender is compared with: the chosen baseline, or the best that it may be compared with. */

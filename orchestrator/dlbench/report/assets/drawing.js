@@ -13,7 +13,7 @@ export function tip(title, pairs) {
 }
 
 export const between = (row, low, high) =>
-  row[low] === null ? [] : [["95 % interval", number(row[low]) + " to " + number(row[high])]];
+  row[low] === null ? [] : [[row.interval || "interval", number(row[low]) + " to " + number(row[high])]];
 
 export function base() {
   return {

@@ -1,5 +1,5 @@
 /* Where a number comes from: its trials, certificate, lock and command, beside the summary. */
-import { said } from "./cells.js";
+import { said, span } from "./cells.js";
 import { metrics, opponent, verdictOn } from "./comparisons.js";
 import { unpack } from "./data.js";
 import { number, plain, withUnit } from "./numbers.js";
@@ -36,9 +36,9 @@ function values(which) {
   const fixed = state.baseline !== null && state.baseline !== group.contender;
   const body = el("tbody", {});
   for (const metric of metrics) {
-    const { middle, low, high, n } = metric.groups;
+    const { middle, low, high, range, n } = metric.groups;
     if (middle[which] === null) continue;
-    const around = low[which] === null ? "" : ` [${plain(low[which], metric.unit)}, ${plain(high[which], metric.unit)}]`;
+    const around = low[which] === null ? "" : " " + span(plain(low[which], metric.unit), plain(high[which], metric.unit), range[which]);
     const other = opponent(metric, which, state.baseline);
     const verdict = other === null || other === group.contender ? null : verdictOn(metric, group.case, group.contender, other);
     const words = verdict ? said(metric, verdict).join(verdict.decision === "better" || verdict.decision === "worse" ? " " : ", ") : "";

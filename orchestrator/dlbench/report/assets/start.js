@@ -94,7 +94,7 @@ function setUpPaper() {
     else delete root.dataset.theme;
     printing(on);
     everything();
-    for (let view = waiting(); on && view; view = waiting()) view.draw();
+    for (const view of views) if (on && !view.drawn && !view.figure.hidden) view.draw();
   };
   addEventListener("beforeprint", () => print(true));
   addEventListener("afterprint", () => print(false));

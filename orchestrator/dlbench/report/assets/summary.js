@@ -87,7 +87,7 @@ const tables = el("div", {});
 function explanation(every, whole, few) {
   const against = state.baseline === null ? "the best of its column" : page.contenders[state.baseline].name;
   const [{ metric }] = every;
-  const parts = [`Each cell compares with ${against}; an interval in brackets is of what it stands beside (95 %, by resampling).`];
+  const parts = [`Each cell compares with ${against}; [ ] is the 95 % interval of what it stands beside, ( ) the range of single runs where these are too few for one.`];
   parts.push(metric.tested
     ? "Decided as dlbench compare decides: at most 1 in 20 campaigns makes any false claim in a column."
     : "Sizes only: on this metric nothing is tested here.");

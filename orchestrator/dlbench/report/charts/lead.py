@@ -11,7 +11,8 @@ from dlbench.report.tables import Cell, Chart, Table
 
 _MOST = 20
 _COLUMNS = (
-    "case", "contender", "framework", "ratio", "low", "high", "train_s", "n",
+    "case", "contender", "framework", "ratio", "low", "high", "interval",
+    "train_s", "n",
 )  # fmt: skip
 
 
@@ -23,13 +24,15 @@ def lead(material: Material) -> Chart | None:
         if best is None or time is None:
             continue
         against = material.relation(group, best, TRAINING)
-        ratio, low, high = 1.0, None, None
+        ratio, low, high, named = 1.0, None, None, ""
         if against is not None and against.estimate is not None:
             ratio, low, high = against.estimate, against.low, against.high
+            named = against.interval.name if against.interval else ""
         by_name.setdefault(group.name, []).append(ratio)
         rows.append(
-            (group.case, group.name, group.framework, ratio, low, high, time.middle, time.n)
-        )
+            (group.case, group.name, group.framework, ratio, low, high, named,
+             time.middle, time.n)
+        )  # fmt: skip
     if not rows:
         return None
     means = {name: statistics.geometric_mean(ratios) for name, ratios in by_name.items()}
@@ -41,7 +44,7 @@ def lead(material: Material) -> Chart | None:
             " workload."
         )
     else:
-        note += " Whiskers: 95 % bootstrap interval of the ratio."
+        note += " Whiskers: the interval of the ratio, or the range of single runs."
     if len(drawn) < len(by_name):
         note += f" The first {len(drawn)} of {len(by_name)} contenders; all are in the matrix."
     table = Table.of_rows(_COLUMNS, [row for row in rows if row[1] in drawn])
