@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from dlbench.errors import UserError
 from dlbench.report.answer import answer
 from dlbench.report.beside_numbers import cautions_of, of_case
 from dlbench.report.charts.convergence import convergence
-from dlbench.report.matrix import Cell, matrices, parts
+from dlbench.report.matrix import Cell, matrices, parts, said
 from dlbench.report.pairs import comparisons
 from dlbench.report.presets import presets
 from dlbench.report.records import failures, group_records, trial_table
@@ -334,6 +335,29 @@ def test_failures_are_counted_beside_every_number_and_above_all(copy: Path) -> N
         assert cell.lost == lost or cell.state == "empty"
     told = " ".join(answer(material).summary)
     assert f"pytorch@2.0.1 on mnist-cnn ({lost})" in told
+
+
+def test_a_contender_that_lost_by_its_failures_is_not_called_slower_by_a_ratio_below_one(
+    many_repeats: Path, tmp_path: Path
+) -> None:
+    """15 of 20 fail, the others are the quickest: slower all the same, by no factor."""
+    campaign = Path(shutil.copytree(many_repeats, tmp_path / "campaign"))
+
+    def fail(content: dict[str, Any]) -> None:
+        whom = (content["release"], content["workload"])
+        if whom == ("jax@0.12.0.1", "mnist-cnn") and content["seed"] > 5:
+            content |= {"outcome": "oom", "reason": "No memory.", "metrics": {}}
+
+    material = _changed(campaign, fail)
+    group = next(g for g in material.groups if (g.name, g.case) == ("jax@0.12.0.1", "mnist-cnn"))
+    relation = material.relation(group, "pytorch@2.0.1", TRAINING)
+    assert relation is not None and relation.by_failures
+    assert relation.estimate is not None and relation.estimate < 1
+    main, detail = said(relation, TRAINING, tested=True)
+    assert main == "slower"
+    assert detail.startswith("0.8") and detail.endswith("of those that finished")
+    assert _cells(material, TRAINING)[group.name, group.case].lost == "15 of 20 failed"
+    assert "runs failed" in answer(material).headline
 
 
 def test_one_epoch_is_no_curve(copy: Path) -> None:
