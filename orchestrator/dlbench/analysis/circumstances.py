@@ -6,6 +6,9 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
+from dlbench.statistics.stability import outlying_trials
 from dlbench.statistics.words import count, number
 
 if TYPE_CHECKING:
@@ -83,6 +86,30 @@ def group_notes(group: Group) -> Iterator[str]:
         yield f"{steps} steps"
     if others_load(group) > BUSY:
         yield "busy machine"
+
+
+NOTES = "what weakens its numbers or those of its group, in words"
+
+
+def with_notes(trials: pl.DataFrame) -> pl.DataFrame:
+    """The trials' table with a last column: what has to stand beside the numbers of each."""
+    from dlbench.analysis.groups import cases_of
+    from dlbench.analysis.metrics import TRAINING
+
+    cases = cases_of(trials, "release", (TRAINING.column,))
+    watched = sum(len(case.groups) for case in cases)
+    notes: dict[str, str] = {}
+    for case in cases:
+        for group in case.groups:
+            shared = list(group_notes(group))
+            measured = group.measured(TRAINING)
+            times = [float(row[TRAINING.column]) for row in measured]
+            odd = {measured[i]["id"] for i in outlying_trials(times, groups=watched)}
+            for row in group.rows:
+                own = ["training time sticks out"] if row["id"] in odd else []
+                notes[str(row["id"])] = "; ".join([*shared, *own])
+    told = [notes.get(name, "a copy of another trial") or None for name in trials["id"]]
+    return trials.with_columns(pl.Series("notes", told, dtype=pl.String))
 
 
 def data_words(rows: Iterable[Row]) -> str:

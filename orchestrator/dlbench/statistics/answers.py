@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dlbench.statistics.verdicts import Decision, Verdict, by_how_much, observed
+from dlbench.statistics.verdicts import Decision, Verdict, by_how_much
 from dlbench.statistics.words import TOO_FEW_TO_TELL, listing, some
 
 if TYPE_CHECKING:
@@ -106,7 +106,8 @@ def _size(verdict: Verdict) -> str:
 
 
 def _seen(verdict: Verdict, best: str) -> str:
+    """What was seen of the best against another one, without any claim."""
     assert verdict.effect is not None
-    seen = observed(verdict.effect, verdict.first, verdict.second)
+    shown = verdict.effect.from_first() if verdict.first == best else verdict.effect.from_second()
     among = " among the runs that finished" if any(verdict.effect.failed) else ""
-    return f"{verdict.other(best)} ({seen}{among})"
+    return f"{verdict.other(best)} ({verdict.kind.scale} {shown}{among})"

@@ -223,7 +223,7 @@ def compare(
         if _failed(own) and groups[name].complete
     }
     if failed:
-        ranking = _by_losses(ranking, verdicts)
+        ranking = _below_winners(ranking, verdicts)
     return Comparison(
         metric, kind, alpha, margin, summaries, apart, tuple(ranking), verdicts, failed,
         total - len(tested),
@@ -333,16 +333,17 @@ def _by_middle(
     return sorted(names, key=place)
 
 
-def _by_losses(ranking: Sequence[str], verdicts: Sequence[Verdict]) -> list[str]:
-    """Nobody stands above a group that beats it by failing less often, as far as that is possible:
-    by how many are shown to be better, less how many are shown to be worse."""
-    losses: Counter[str] = Counter()
+def _below_winners(ranking: Sequence[str], verdicts: Sequence[Verdict]) -> list[str]:
+    """Who is shown to be worse, by failing more often, stands below whoever beats it."""
+    order = list(ranking)
     for verdict in verdicts:
         if verdict.different:
             winner = verdict.first if verdict.won_by(verdict.first) else verdict.second
-            losses[winner] -= 1
-            losses[verdict.other(winner)] += 1
-    return sorted(ranking, key=lambda name: losses[name])
+            loser = verdict.other(winner)
+            if order.index(loser) < order.index(winner):
+                order.remove(loser)
+                order.insert(order.index(winner) + 1, loser)
+    return order
 
 
 def _judged(tested: Sequence[_Tested], total: int) -> list[Verdict]:

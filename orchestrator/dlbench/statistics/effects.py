@@ -66,15 +66,24 @@ class Effect:
     def first_is_better(self) -> bool:
         return self.direction != 0 and (self.direction < 0) == self.kind.less_is_better
 
+    def from_first(self) -> str:
+        """`0.70 [0.68, 0.72]`: the first by the second, or the first minus the second."""
+        around = self.interval
+        return around.beside(self.estimate) if around else number(self.estimate)
+
+    def from_second(self) -> str:
+        """As `from_first`, seen from the second group."""
+        around = self.interval
+        if self.kind.scale == "ratio":
+            size, around = 1 / self.estimate, around.inverse() if around else None
+        else:
+            size, around = -self.estimate, around.negative() if around else None
+        return around.beside(size) if around else number(size)
+
     @property
     def magnitude(self) -> str:
         """The size without its direction: `1.42 [1.38, 1.47]`, a factor or a difference."""
-        size, around = self.estimate, self.interval
-        if self.kind.scale == "ratio" and size < 1:
-            size, around = 1 / size, around.inverse() if around else None
-        elif self.kind.scale == "difference" and size < 0:
-            size, around = -size, around.negative() if around else None
-        return around.beside(size) if around else number(size)
+        return self.from_second() if self.estimate < self.neutral else self.from_first()
 
 
 def effect(

@@ -160,25 +160,27 @@ def step_outliers(steps: Floats, *, cutoff: float = 5.0, least: float = 0.02) ->
     return Finding(Concern.OUTLIERS, said, extra)
 
 
-def trial_outliers(
-    values: Sequence[float] | Floats,
-    names: Sequence[str],
-    *,
-    groups: int = 1,
-    alpha: float = 0.01,
-) -> Finding | None:
-    """Trials of one group that stick out. They are named and never left out.
-
-    Rosner's test on the scale of the comparison: of so many `groups` of normal noise, a share of
-    alpha has any trial that is named."""
+def outlying_trials(
+    values: Sequence[float] | Floats, *, groups: int = 1, alpha: float = 0.01
+) -> tuple[int, ...]:
+    """Which trials of one group stick out: Rosner's test, of logarithms where these exist. Of so
+    many `groups` of normal noise, a share of alpha has any such trial."""
     every = np.asarray(values, dtype=np.float64)
     known = np.flatnonzero(np.isfinite(every))
     seen = every[known]
     scaled = np.log(seen) if len(seen) and seen.min() > 0 else seen
-    odd = [int(known[i]) for i in beyond_noise(scaled, alpha / max(1, groups))]
+    return tuple(int(known[i]) for i in beyond_noise(scaled, alpha / max(1, groups)))
+
+
+def trial_outliers(
+    values: Sequence[float] | Floats, names: Sequence[str], *, groups: int = 1, alpha: float = 0.01
+) -> Finding | None:
+    """Trials of one group that stick out. They are named and never left out."""
+    odd = list(outlying_trials(values, groups=groups, alpha=alpha))
     if not odd:
         return None
-    middle = median(seen)
+    every = np.asarray(values, dtype=np.float64)
+    middle = median(every[np.isfinite(every)])
     listed = [f"{names[i]} ({number(float(every[i]))})" for i in odd[:5]]
     more = [f"{len(odd) - 5} more"] if len(odd) > 5 else []
     verb = "sticks" if len(odd) == 1 else "stick"

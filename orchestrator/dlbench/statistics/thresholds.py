@@ -194,9 +194,7 @@ class ThresholdResult:
         if self.verdict is None or effect is None or size is None:
             return f"{said} cannot be checked: {self.problem}."
         what = "ratio" if effect.kind.scale == "ratio" else "difference"
-        around = effect.interval
-        shown = around.beside(effect.estimate) if around else number(effect.estimate)
-        seen = f"the {what} to the baseline is {shown}"
+        seen = f"the {what} to the baseline is {effect.from_first()}"
         if self.verdict.failures:
             seen += f" among the runs that finished (failed: {self.verdict.failures})"
         apart = " Part of it may be the day: not the same campaign." if self.verdict.apart else ""

@@ -21,7 +21,6 @@ from dlbench.statistics.words import (
     TOO_FEW_TO_TELL,
     count,
     listing,
-    number,
     p_value,
 )
 
@@ -141,9 +140,8 @@ def by_how_much(effect: Effect) -> str:
 def observed(effect: Effect, first: str, second: str) -> str:
     """What was seen, without any claim that it is more than chance."""
     what = "the ratio of medians" if effect.kind.scale == "ratio" else "the difference of means"
-    shown = effect.interval.beside(effect.estimate) if effect.interval else number(effect.estimate)
     joined = "to" if effect.kind.scale == "ratio" else "and"
-    return f"{what} of {first} {joined} {second} is {shown}"
+    return f"{what} of {first} {joined} {second} is {effect.from_first()}"
 
 
 def judge(

@@ -87,9 +87,10 @@ const tables = el("div", {});
 function explanation(every, whole, few) {
   const against = state.baseline === null ? "the best of its column" : page.contenders[state.baseline].name;
   const [{ metric }] = every;
+  const several = page.cases.length * metrics.filter(({ tested }) => tested).length;
   const parts = [`Each cell compares with ${against}; [ ] is the 95 % interval of what it stands beside, ( ) the range of single runs where these are too few for one.`];
   parts.push(metric.tested
-    ? "Decided as dlbench compare decides: at most 1 in 20 campaigns makes any false claim in a column."
+    ? `Decided as dlbench compare decides: at most 1 in 20 campaigns makes any false claim in a column.${several > 1 ? ` There are ${several} columns, so one of them may.` : ""}`
     : "Sizes only: on this metric nothing is tested here.");
   if (whole) {
     parts.push(`Together: the ${metric.ratio ? "geometric mean of the ratios" : "mean of the differences"}, only where no workload is missing.`);
