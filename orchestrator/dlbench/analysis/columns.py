@@ -65,6 +65,9 @@ METRICS = (
     Column("accuracy", pl.Float64, "share of right answers on the test split, 0 to 1"),
     Column("mae", pl.Float64, "mean absolute error on the test split"),
     Column("mse", pl.Float64, "mean squared error on the test split"),
+    Column(
+        "perplexity", pl.Float64, "exponential of the mean cross-entropy a token, on the test split"
+    ),
     Column("loss", pl.Float64, "mean training loss of the last epoch"),
     Column("train_s", pl.Float64, "training: first step, warm-up and steady steps"),
     Column("steady_s", pl.Float64, "training without first step and warm-up"),
@@ -114,6 +117,7 @@ CURVES = (
     Column("accuracy", pl.Float64, "on the test split after the epoch"),
     Column("mae", pl.Float64, "on the test split after the epoch"),
     Column("mse", pl.Float64, "on the test split after the epoch"),
+    Column("perplexity", pl.Float64, "on the test split after the epoch"),
 )
 """Other metrics of a workload follow, as Float64."""
 

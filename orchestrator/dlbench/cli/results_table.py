@@ -25,7 +25,7 @@ COLUMNS = (
     ">peak memory", "outcome",
 )  # fmt: skip
 _READ = (
-    "accuracy", "mae", "mse", "train_s", "step_ms_median",
+    "accuracy", "mae", "mse", "perplexity", "train_s", "step_ms_median",
     "step_ms_p05", "step_ms_p95", "cpu_percent_mean", "peak_memory_bytes",
 )  # fmt: skip
 
@@ -128,11 +128,12 @@ def _median(rows: Sequence[Row], key: str) -> float | None:
 
 def _quality(rows: Sequence[Row]) -> str:
     """A mean: qualities are compared by the difference of means."""
-    for name in ("accuracy", "mae", "mse"):
+    for name in ("accuracy", "mae", "mse", "perplexity"):
         known = [row[name] for row in rows if row[name] is not None]
         if known:
             mean = statistics.fmean(known)
-            return f"{100 * mean:.2f} %" if name == "accuracy" else f"{name.upper()} {mean:.4f}"
+            words = name.upper() if len(name) == 3 else name
+            return f"{100 * mean:.2f} %" if name == "accuracy" else f"{words} {mean:.4f}"
     return "-"
 
 

@@ -10,13 +10,14 @@ import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from dlbench import paths
-from dlbench.datasets import Dataset, Download, Source
+from dlbench.datasets import Dataset, Source, _obtaining
+from dlbench.datasets._obtaining import Progress, file_hash
 from dlbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from dlbench.datasets import Arrays
 
 VERSION = 1
-Progress = Callable[[str], None]
 _VERIFY_ROWS = (1024, 256)
 _MOST_REPEATED = 0.05
 """Real sets repeat a row here and there; a test split that is the training split repeats all."""
@@ -42,6 +42,8 @@ class PreparedData:
     splits: Mapping[str, Mapping[str, str]]
     divide: Mapping[str, float]
     bytes: int
+    repeated: int = 0
+    """Test rows that are training rows, too, by content: some official data have a few."""
 
     def shapes(self, split: str) -> dict[str, tuple[int, ...]]:
         """The shape of each array of a split, rows first, from the files' headers."""
@@ -82,7 +84,7 @@ def prepare(
         if source == "synthetic":
             arrays = dataset.synthetic(*dataset.rows)
         else:
-            arrays = dataset.convert(_download(dataset, say))
+            arrays = dataset.convert(_obtaining.downloaded(dataset, say))
         _write(dataset, source, arrays, folder)
     return verify(dataset, source)
 
@@ -97,17 +99,31 @@ def prepare_proof(dataset: Dataset) -> PreparedData:
 
 
 def prepare_from(dataset: Dataset, files: Path, say: Progress = lambda _: None) -> PreparedData:
-    """The data set from official files that the user already has in a folder."""
-    found = {}
-    for item in dataset.downloads:
-        path = files / item.name
-        if not path.is_file():
-            raise UserError(f"{files} has no file {item.name}.", f"It is at {item.urls[0]}.")
-        _check(path, item)
-        say(f"{item.name}: checksum right")
-        found[item.name] = path
-    _write(dataset, "real", dataset.convert(found), folder_of(dataset, "real"))
+    """The data set from files that the user already has, the official ones or in another form."""
+    if not files.is_dir():
+        raise UserError(f"{files} is not a folder.", "Name the folder that holds the files.")
+    expected = ""
+    if dataset.from_folder and not _obtaining.has_files(dataset, files):
+        arrays = dataset.from_folder(files)
+    else:
+        form, found = _obtaining.found(dataset, files, say)
+        arrays = form.convert(found)
+        if not (dataset.from_folder or all(item.checksum for item in form.files)):
+            _check_rows(dataset, arrays, files)
+            expected = dataset.digest
+    _write(dataset, "real", arrays, folder_of(dataset, "real"), expected)
     return verify(dataset, "real")
+
+
+def _check_rows(dataset: Dataset, arrays: Arrays, files: Path) -> None:
+    """Files that have no checksum must at least hold as many rows as the official ones."""
+    for split, wanted in zip(("train", "test"), dataset.rows, strict=True):
+        if _rows(arrays[split]) != wanted:
+            raise UserError(
+                f"The files in {files} hold {_rows(arrays[split]):,} rows of the split {split} of"
+                f" {dataset.name}; {wanted:,} were expected.",
+                "Get the whole data set.",
+            )
 
 
 def verify(dataset: Dataset, source: Source) -> PreparedData:
@@ -122,7 +138,7 @@ def _read(dataset: Dataset, source: Source, folder: Path) -> PreparedData:
         if manifest["v"] != VERSION:
             raise UserError(f"{dataset.name} was prepared by another version of dlbench.", again)
         for name, entry in manifest["files"].items():
-            if _hash(folder / name, "sha256") != entry["sha256"]:
+            if file_hash(folder / name, "sha256") != entry["sha256"]:
                 raise UserError(f"{name} of data set {dataset.name} has been changed.", again)
         return PreparedData(
             name=dataset.name,
@@ -132,16 +148,19 @@ def _read(dataset: Dataset, source: Source, folder: Path) -> PreparedData:
             splits=manifest["splits"],
             divide=dataset.divide,
             bytes=sum(entry["bytes"] for entry in manifest["files"].values()),
+            repeated=int(manifest.get("repeated", 0)),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"Data set {dataset.name} on disk is damaged ({error}).", again) from error
 
 
-def _write(dataset: Dataset, source: Source, arrays: Arrays, folder: Path) -> None:
-    """Arrays and manifest, whole or not at all."""
+def _write(
+    dataset: Dataset, source: Source, arrays: Arrays, folder: Path, expected: str = ""
+) -> None:
+    """Arrays and manifest, whole or not at all; `expected` is the digest that they must have."""
     import numpy as np
 
-    _check_splits(dataset, arrays)
+    repeated = _repeated_rows(dataset, arrays)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         making = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
@@ -159,11 +178,17 @@ def _write(dataset: Dataset, source: Source, arrays: Arrays, folder: Path) -> No
                 np.save(making / file, np.ascontiguousarray(values), allow_pickle=False)
                 splits.setdefault(split, {})[name] = file
                 files[file] = {
-                    "sha256": _hash(making / file, "sha256"),
+                    "sha256": file_hash(making / file, "sha256"),
                     "bytes": (making / file).stat().st_size,
                     "shape": list(values.shape),
                     "dtype": str(values.dtype),
                 }
+        if expected and _digest(files) != expected:
+            raise UserError(
+                f"What the files hold is not {dataset.name}: as many rows, but other values (digest"
+                f" {_digest(files)[:12]} where {expected[:12]} was expected).",
+                "They were altered: get another copy.",
+            )
         manifest = {
             "v": VERSION,
             "name": dataset.name,
@@ -171,6 +196,7 @@ def _write(dataset: Dataset, source: Source, arrays: Arrays, folder: Path) -> No
             "title": dataset.title,
             "licence": dataset.licence,
             "digest": _digest(files),
+            "repeated": repeated,
             "splits": splits,
             "files": files,
         }
@@ -188,18 +214,18 @@ def _write(dataset: Dataset, source: Source, arrays: Arrays, folder: Path) -> No
         shutil.rmtree(making, ignore_errors=True)
 
 
-def _check_splits(dataset: Dataset, arrays: Arrays) -> None:
-    """Refuse a test split whose rows have been trained on."""
-    rows = {
-        split: [_row_key(named, k) for k in range(_rows(named))] for split, named in arrays.items()
-    }
-    seen = set(rows["train"])
-    repeated = sum(row in seen for row in rows["test"]) / max(1, len(rows["test"]))
-    if repeated > _MOST_REPEATED:
+def _repeated_rows(dataset: Dataset, arrays: Arrays) -> int:
+    """How many test rows are training rows, too, by content; refused if they are many."""
+    seen = {_row_key(arrays["train"], row) for row in range(_rows(arrays["train"]))}
+    tested = _rows(arrays["test"])
+    repeated = sum(_row_key(arrays["test"], row) in seen for row in range(tested))
+    if repeated > _MOST_REPEATED * max(1, tested):
         raise UserError(
-            f"{repeated:.0%} of the test rows of data set {dataset.name} are training rows.",
+            f"{repeated / tested:.0%} of the test rows of data set {dataset.name} are training"
+            " rows.",
             "A result on them would say nothing: check the files and how they are converted.",
         )
+    return repeated
 
 
 def _rows(named: Mapping[str, np.ndarray]) -> int:
@@ -216,48 +242,3 @@ def _row_key(named: Mapping[str, np.ndarray], row: int) -> bytes:
 def _digest(files: Mapping[str, Mapping[str, Any]]) -> str:
     lines = "".join(f"{entry['sha256']} {name}\n" for name, entry in sorted(files.items()))
     return hashlib.sha256(lines.encode()).hexdigest()
-
-
-def _download(dataset: Dataset, say: Progress) -> dict[str, Path]:
-    import pooch
-
-    pooch.get_logger().setLevel("ERROR")
-    found = {}
-    for item in dataset.downloads:
-        problems = []
-        for url in item.urls:
-            say(f"{dataset.name}: {item.name} ({item.bytes / 1e6:.1f} MB)")
-            try:
-                target = paths.cache() / "downloads"
-                path = pooch.retrieve(url, item.checksum, fname=item.name, path=target)
-                found[item.name] = Path(path)
-                break
-            except Exception as error:  # whatever the mirror does, the next one is tried
-                problems.append(f"{url}: {_short(error)}")
-        else:
-            raise UserError(
-                f"{item.name} of data set {dataset.name} can't be downloaded"
-                f" ({'; '.join(problems)}).",
-                f"Get the files elsewhere and run `dlbench data fetch {dataset.name} --from DIR`,"
-                " or use `--data synthetic`.",
-            )
-    return found
-
-
-def _short(error: Exception) -> str:
-    text = str(error).split("\n")[0]
-    return text if len(text) < 120 else text[:117] + "…"
-
-
-def _check(path: Path, item: Download) -> None:
-    kind, _, wanted = item.checksum.partition(":")
-    if _hash(path, kind) != wanted:
-        raise UserError(
-            f"{path.name} is not the official file: its {kind} differs.",
-            f"Get it from {item.urls[0]}.",
-        )
-
-
-def _hash(path: Path, kind: str) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, kind).hexdigest()

@@ -174,7 +174,7 @@ def _merged(suite: Suite, choices: Choices) -> Suite:
 def _contenders(
     suite: Suite, notes: list[str], explicit: bool
 ) -> Iterator[tuple[str, Release, str, str, str]]:
-    for workload in suite.workloads:
+    for workload in dict.fromkeys(workloads.find(name).name for name in suite.workloads):
         if workloads.find(workload).only_proof:
             raise UserError(
                 f"{workload} is there to be certified, not to be trained.",

@@ -10,7 +10,7 @@ from dlbench.report.material import Material
 from dlbench.report.tables import Cell, Chart, Table, thinned
 
 _MOST_EPOCHS = 120
-_FIRST = ("accuracy", "mae", "mse", "loss")
+_FIRST = ("accuracy", "mae", "mse", "perplexity", "loss")
 _COLUMNS = (
     "case", "contender", "framework", "metric", "epoch", "train_s", "median", "low", "high",
 )  # fmt: skip
