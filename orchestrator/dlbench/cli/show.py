@@ -1,4 +1,4 @@
-"""`dlbench show DIR`: a campaign's trials and what they say."""
+"""`dlbench show DIR`: a campaign's trials and what they say; `dlbench show workload NAME`."""
 
 from __future__ import annotations
 
@@ -18,14 +18,31 @@ if TYPE_CHECKING:
 def register(app: typer.Typer) -> None:
     @app.command("show")
     def show(
-        folder: Annotated[Path, typer.Argument(help="The campaign's folder or archive.")],
+        folder: Annotated[
+            Path, typer.Argument(help="The campaign's folder or archive; or the word `workload`.")
+        ],
+        name: Annotated[
+            str | None, typer.Argument(help="Behind the word `workload`: which one.")
+        ] = None,
         json: Json = False,
     ) -> None:
         """Show a campaign: a table, which differences are real, failures with their reasons.
 
         \b
         dlbench show results/2026-11-16_0312-quick
+        dlbench show workload mnist-cnn      its layers, parameters, FLOPs and recipe
         """
+        if name is not None:
+            from dlbench.cli.workload_table import show_workload
+            from dlbench.errors import UserError
+
+            if str(folder) != "workload":
+                raise UserError(
+                    f"`dlbench show {folder} {name}` is not possible.",
+                    "Write `dlbench show DIR` or `dlbench show workload NAME`.",
+                )
+            show_workload(name, as_json=json)
+            return
         from dlbench.campaigns.archive_file import campaign_folder
         from dlbench.campaigns.folder import Campaign
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     """{split: {array: values}}; splits `train` and `test`."""
 
 Source = Literal["real", "synthetic"]
+"""What is asked for. What is on disk may also be a `sample`: real rows, but not all of them."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,8 @@ class Dataset:
     """Other forms of the same data, for those who have it already."""
     digest: str = ""
     """Of the official arrays, where it is known: files without a checksum must give the same."""
-    from_folder: Callable[[Path], Arrays] | None = None
-    """For data that only its user has, as a folder of any number of files: from it to arrays."""
+    from_folder: Callable[[Path], Arrays | None] | None = None
+    """From a user's folder that has none of these files; None: there is nothing of use in it."""
     notes: str = ""
     """What has to be known of it: where a study's own numbers differ from the official ones."""
     divide: Mapping[str, float] = field(default_factory=dict)

@@ -46,7 +46,7 @@ def materials(
     name: str,
     title: str,
     licence: str,
-    rows: int,
+    rows: tuple[int, int],
     download: Download,
     *,
     others: tuple[Download, ...] = (),
@@ -72,12 +72,11 @@ def materials(
             )
         return split((row for path in tables for row in _from_csv(path)), lowest=lowest)
 
-    test = round(_TEST_SHARE * rows)
     return Dataset(
         name=name,
         title=title,
         licence=licence,
-        rows=(rows - test, test),
+        rows=rows,
         convert=convert,
         synthetic=_synthetic,
         downloads=(download,),

@@ -95,7 +95,7 @@ def _forms(dataset: Dataset) -> list[Packaging]:
 
 def has_files(dataset: Dataset, folder: Path) -> bool:
     """Whether all files of some form of the data set are in the folder."""
-    return any(all(_find(folder, item.name) for item in form.files) for form in _forms(dataset))
+    return any(len(_present(folder, form)) == len(form.files) for form in _forms(dataset))
 
 
 def found(dataset: Dataset, folder: Path, say: Progress) -> tuple[Packaging, dict[str, Path]]:
@@ -103,17 +103,20 @@ def found(dataset: Dataset, folder: Path, say: Progress) -> tuple[Packaging, dic
     forms = _forms(dataset)
     if not forms:
         raise UserError(f"Data set {dataset.name} needs no files.", "Leave out --from.")
-    nearest = forms[0]
-    most = 0
+    nearest, files = forms[0], _present(folder, forms[0])
     for form in forms:
-        files = {item.name: path for item in form.files if (path := _find(folder, item.name))}
-        if len(files) == len(form.files):
-            for item in form.files:
-                _check(files[item.name], item, say)
-            return form, files
-        if len(files) > most:
-            nearest, most = form, len(files)
-    missing = next(item for item in nearest.files if not _find(folder, item.name))
+        own = _present(folder, form)
+        if len(own) == len(form.files):
+            nearest, files = form, own
+            break
+        if len(own) > len(files):
+            nearest, files = form, own
+    for item in nearest.files:  # what is there, before what is not
+        if item.name in files:
+            _check(files[item.name], item, say)
+    if len(files) == len(nearest.files):
+        return nearest, files
+    missing = next(item for item in nearest.files if item.name not in files)
     place = f"It is at {missing.urls[0]}." if missing.urls else ""
     others = "; ".join(_words(form) for form in forms if form is not nearest)
     also = f"Other forms that can be read: {others}." if others else ""
@@ -123,6 +126,10 @@ def found(dataset: Dataset, folder: Path, say: Progress) -> tuple[Packaging, dic
 def _words(form: Packaging) -> str:
     names = ", ".join(item.name for item in form.files[:2])
     return f"{form.title} ({names}{', …' if len(form.files) > 2 else ''})"
+
+
+def _present(folder: Path, form: Packaging) -> dict[str, Path]:
+    return {item.name: path for item in form.files if (path := _find(folder, item.name))}
 
 
 def _find(folder: Path, name: str) -> Path | None:

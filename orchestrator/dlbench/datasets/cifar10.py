@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dlbench.datasets import Dataset
 from dlbench.datasets._cifar import Version, archive, binary, pickled
+from dlbench.datasets._image_arrays import image_arrays
 
 if TYPE_CHECKING:
     from dlbench.datasets import Arrays
@@ -51,5 +52,6 @@ DATASET = Dataset(
     synthetic=_synthetic,
     downloads=(_BINARY.archive,),
     packagings=(_PYTHON.packed(), _BINARY.unpacked(), _PYTHON.unpacked()),
+    from_folder=image_arrays("cifar10", (32, 32, 3), 10),
     divide={"image": 255.0},
 )

@@ -9,7 +9,7 @@ DATASET = materials(
     "materials-project",
     "The Materials Project (A. Jain et al., 2013; Matbench's mp_e_form)",
     "CC BY 4.0",
-    132_752,
+    (119_476, 13_276),
     Download(
         _FILE,
         (f"https://ml.materialsproject.org/projects/{_FILE}",),

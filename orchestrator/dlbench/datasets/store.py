@@ -36,7 +36,8 @@ class PreparedData:
     """A data set that is on disk and whole."""
 
     name: str
-    source: Source
+    source: str
+    """`real`, `synthetic`, or `sample`: real rows, but not as many as the official data have."""
     folder: Path
     digest: str
     splits: Mapping[str, Mapping[str, str]]
@@ -75,6 +76,17 @@ def is_prepared(dataset: Dataset, source: Source) -> bool:
     return (folder_of(dataset, source) / "manifest.json").is_file()
 
 
+def what_is_here(dataset: Dataset) -> str:
+    """`yes`, `no`, or `sample`: rows that are real, but not all."""
+    if not is_prepared(dataset, "real"):
+        return "no"
+    try:
+        manifest = json.loads((folder_of(dataset, "real") / "manifest.json").read_text())
+        return "sample" if manifest.get("source") == "sample" else "yes"
+    except (OSError, ValueError, AttributeError):
+        return "damaged"
+
+
 def prepare(
     dataset: Dataset, source: Source = "real", say: Progress = lambda _: None
 ) -> PreparedData:
@@ -102,28 +114,23 @@ def prepare_from(dataset: Dataset, files: Path, say: Progress = lambda _: None) 
     """The data set from files that the user already has, the official ones or in another form."""
     if not files.is_dir():
         raise UserError(f"{files} is not a folder.", "Name the folder that holds the files.")
-    expected = ""
+    arrays, official = None, False
     if dataset.from_folder and not _obtaining.has_files(dataset, files):
         arrays = dataset.from_folder(files)
-    else:
+    if arrays is None:
         form, found = _obtaining.found(dataset, files, say)
         arrays = form.convert(found)
-        if not (dataset.from_folder or all(item.checksum for item in form.files)):
-            _check_rows(dataset, arrays, files)
-            expected = dataset.digest
-    _write(dataset, "real", arrays, folder_of(dataset, "real"), expected)
+        official = all(item.checksum for item in form.files)
+    rows = _rows(arrays["train"]), _rows(arrays["test"])
+    whole = official or rows == dataset.rows
+    if not whole:
+        say(
+            f"{dataset.name}: {rows[0]:,} and {rows[1]:,} rows where {dataset.rows[0]:,} and"
+            f" {dataset.rows[1]:,} were expected: marked as a sample"
+        )
+    expected = dataset.digest if whole and not official else ""
+    _write(dataset, "real" if whole else "sample", arrays, folder_of(dataset, "real"), expected)
     return verify(dataset, "real")
-
-
-def _check_rows(dataset: Dataset, arrays: Arrays, files: Path) -> None:
-    """Files that have no checksum must at least hold as many rows as the official ones."""
-    for split, wanted in zip(("train", "test"), dataset.rows, strict=True):
-        if _rows(arrays[split]) != wanted:
-            raise UserError(
-                f"The files in {files} hold {_rows(arrays[split]):,} rows of the split {split} of"
-                f" {dataset.name}; {wanted:,} were expected.",
-                "Get the whole data set.",
-            )
 
 
 def verify(dataset: Dataset, source: Source) -> PreparedData:
@@ -142,7 +149,7 @@ def _read(dataset: Dataset, source: Source, folder: Path) -> PreparedData:
                 raise UserError(f"{name} of data set {dataset.name} has been changed.", again)
         return PreparedData(
             name=dataset.name,
-            source=source,
+            source=source if source == "synthetic" else manifest["source"],
             folder=folder,
             digest=manifest["digest"],
             splits=manifest["splits"],
@@ -154,9 +161,7 @@ def _read(dataset: Dataset, source: Source, folder: Path) -> PreparedData:
         raise UserError(f"Data set {dataset.name} on disk is damaged ({error}).", again) from error
 
 
-def _write(
-    dataset: Dataset, source: Source, arrays: Arrays, folder: Path, expected: str = ""
-) -> None:
+def _write(dataset: Dataset, source: str, arrays: Arrays, folder: Path, expected: str = "") -> None:
     """Arrays and manifest, whole or not at all; `expected` is the digest that they must have."""
     import numpy as np
 
