@@ -58,7 +58,9 @@ def read_pickle(content: bytes) -> Any:
     try:
         for opcode, argument, _ in pickletools.genops(content):
             if opcode.name == "STOP":
-                return stack.pop()
+                if len(stack) != 1 or stack[0] is _MARK:
+                    raise PickleError("it is damaged (it does not end with one value)")
+                return stack[0]
             _step(opcode.name, argument, stack, memo)
     except PickleError:
         raise
@@ -108,7 +110,9 @@ def _step(op: str, argument: Any, stack: list[Any], memo: dict[int, Any]) -> Non
         stack.append(Name(module, name))
     elif op in ("REDUCE", "NEWOBJ"):
         arguments, what = stack.pop(), stack.pop()
-        stack.append(Call(what, arguments))
+        # how Python 3 writes bytes for Python 2, and the one call that stands for a plain value
+        is_bytes = what == Name("_codecs", "encode") and arguments[1:] == ("latin1",)
+        stack.append(arguments[0].encode("latin-1") if is_bytes else Call(what, arguments))
     elif op == "BUILD":
         state = stack.pop()
         stack[-1].state = state

@@ -21,15 +21,9 @@ PLAIN = {
 }
 
 
-@pytest.mark.parametrize("protocol", [3, 4, 5])
+@pytest.mark.parametrize("protocol", range(6))
 def test_plain_values(protocol: int) -> None:
     assert read_pickle(pickle.dumps(PLAIN, protocol)) == PLAIN
-
-
-@pytest.mark.parametrize("protocol", [0, 1, 2])
-def test_plain_values_of_old_protocols(protocol: int) -> None:
-    plain = {key: value for key, value in PLAIN.items() if key != "texts"}
-    assert read_pickle(pickle.dumps(plain, protocol)) == plain
 
 
 def test_one_value_named_twice_is_one_value() -> None:

@@ -50,7 +50,7 @@ TRIALS = (
     Column("budget_steps", pl.Int64, "steps asked for; null: whole epochs"),
     Column("batch", pl.Int64, "rows a step"),
     Column("data", pl.String, "the data's digest"),
-    Column("data_source", pl.String, "real or synthetic"),
+    Column("data_source", pl.String, "real, sample (a part of it) or synthetic"),
     Column("threads", pl.Int64, "threads asked for; null: the framework's default"),
     Column("threads_used", pl.Int64, "threads the framework says it uses"),
     Column("cpus", pl.Float64, "limit of cores; null: none"),

@@ -163,4 +163,4 @@ def file_hash(path: Path, kind: str) -> str:
 
 def _short(error: Exception) -> str:
     text = str(error).split("\n")[0] or type(error).__name__
-    return text if len(text) < 160 else text[:157] + "…"
+    return text if len(text) < 240 else text[:237] + "…"

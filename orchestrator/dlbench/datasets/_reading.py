@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any
 
 from dlbench.errors import UserError
-from dlbench.pickle_values import Call, Name, PickleError, read_pickle
+from dlbench.pickle_values import Call, PickleError, read_pickle
 
 if TYPE_CHECKING:
     import numpy as np
@@ -123,8 +123,6 @@ def pickled_bytes(value: Any, name: str) -> tuple[tuple[int, ...], bytes]:
     if not (isinstance(value, Call) and isinstance(state, tuple) and len(state) == 5):
         raise wrong(name, "does not hold an array where one was expected")
     _, shape, dtype, fortran, content = state
-    if isinstance(content, Call) and content.what == Name("_codecs", "encode"):
-        content = content.arguments[0]  # how Python 3 writes bytes for Python 2
     if isinstance(content, str):
         content = content.encode("latin-1")
     kind = dtype.arguments[0] if isinstance(dtype, Call) and dtype.arguments else None

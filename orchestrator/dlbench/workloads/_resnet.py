@@ -24,15 +24,20 @@ def resnet18(name: str, classes: int, widths: Sequence[int] = WIDTHS) -> dict[st
     return g.to_json()
 
 
-def resnet50(name: str, classes: int, widths: Sequence[int] = WIDTHS) -> dict[str, Any]:
-    """For large images: 7x7 with stride 2 and pooling in front; 3, 4, 6, 3 bottleneck blocks.
+def resnet50(
+    name: str,
+    classes: int,
+    widths: Sequence[int] = WIDTHS,
+    blocks_a_stage: Sequence[int] = (3, 4, 6, 3),
+) -> dict[str, Any]:
+    """For large images: 7x7 with stride 2 and pooling in front; bottleneck blocks.
 
     The stride is in the 3x3 convolution of a block, not in the 1x1 in front of it.
     """
     g = Graph(name)
     x = g.relu(_normalised(g, g.input("image", (32, 32, 3)), widths[0], 7, 2))
     x = g.maxpool(x, 3, stride=2, padding=_AROUND)
-    for stage, (width, blocks) in enumerate(zip(widths, (3, 4, 6, 3), strict=True)):
+    for stage, (width, blocks) in enumerate(zip(widths, blocks_a_stage, strict=True)):
         for block in range(blocks):
             stride = 2 if stage and not block else 1
             y = g.relu(_normalised(g, x, width, 1))

@@ -15,12 +15,6 @@ from dlbench.datasets import cifar10, datasets, find, imdb, mnist, store, svhn
 from dlbench.errors import UserError
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("DLBENCH_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
 def test_digits_come_with_dlbench() -> None:
     prepared = store.prepare(find("digits"))
     images = np.load(prepared.folder / "train-image.npy")
