@@ -9,7 +9,8 @@ from dlbench.cli.console import print_json, print_table, stdout
 if TYPE_CHECKING:
     from dlbench.workloads import Workload
 
-_NAME_WIDTH, _READS_WIDTH = 16, 20
+_NAME_WIDTH, _READS_WIDTH = 14, 17
+"""So that the table fits 80 columns."""
 
 
 def show_workload(name: str, *, as_json: bool) -> None:
@@ -112,7 +113,7 @@ def short_count(number: float) -> str:
         if number < 999.5:
             return f"{number:.3g}{unit}"
         number /= 1000
-    return f"{number:,.3g} T"
+    return f"{number:,.0f} T"
 
 
 def _head(workload: Workload) -> list[str]:
