@@ -4,6 +4,14 @@ import numpy as np
 
 MOST_KEPT = 64000000
 """Bytes of raw outputs that are kept: those of a language model would be twenty gigabytes."""
+SIGN = {
+    "accuracy": 1,
+    "binary-accuracy": 1,
+    "mean-absolute-error": -1,
+    "mean-squared-error": -1,
+    "perplexity": -1,
+}
+"""1 where more is better."""
 
 
 def evaluate(model, split, recipe, batch=None):

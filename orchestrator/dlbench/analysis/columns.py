@@ -77,6 +77,8 @@ METRICS = (
     Column("first_step_s", pl.Float64, "phase first-step: compilation"),
     Column("warm_up_s", pl.Float64, "phase warm-up"),
     Column("evaluate_s", pl.Float64, "phase evaluate"),
+    Column("validate_s", pl.Float64, "phase validate: rows that decide when to stop"),
+    Column("best_epoch", pl.Float64, "whose weights the result is of"),
     Column("save_s", pl.Float64, "phase save"),
     Column("step_ms_median", pl.Float64, "median of the steady steps"),
     Column("step_ms_mean", pl.Float64, "mean of the steady steps"),
@@ -150,7 +152,7 @@ SAMPLES = (
 
 PHASES = (
     Column("id", IDENTITY, "the trial"),
-    Column("phase", pl.String, "import, load, build, first-step, warm-up, train, evaluate, save"),
+    Column("phase", pl.String, "import, load, …, train, evaluate, validate, save"),
     Column("start", pl.Float64, "seconds since launch"),
     Column("end", pl.Float64, "seconds since launch"),
 )

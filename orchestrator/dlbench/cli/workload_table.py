@@ -104,7 +104,14 @@ def recipe_words(workload: Workload) -> str:
     if optimizer.get("momentum"):
         words += f" momentum {optimizer['momentum']:g}"
     epochs = f"{recipe['epochs']} epoch{'' if recipe['epochs'] == 1 else 's'}"
-    return f"{words}, batch {recipe['batch']}, {epochs}"
+    words += f", batch {recipe['batch']}, {epochs}"
+    if recipe.get("schedule"):
+        words += f", {recipe['schedule']['name']} schedule"
+    if recipe.get("clip"):
+        words += f", clipped at {recipe['clip']:g}"
+    if recipe.get("stopping"):
+        words += f", patience {recipe['stopping']['patience']}"
+    return words + (", augmented" if recipe.get("augment") else "")
 
 
 def short_count(number: float) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     Arrays = Mapping[str, Mapping[str, np.ndarray]]
-    """{split: {array: values}}; splits `train` and `test`."""
+    """{split: {array: values}}; splits `train`, `test`, and `validation` if a recipe wants it."""
 
 Source = Literal["real", "synthetic"]
 """What is asked for. What is on disk may also be a `sample`: real rows, but not all of them."""

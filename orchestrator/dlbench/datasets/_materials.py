@@ -1,8 +1,9 @@
 """Formation energies of materials by composition: what the three sets of gupta2023 share.
 
-Formulas repeat (one composition, several crystals), so all rows of one composition are in the same
-split; the number of elements is spread evenly over the splits. Rows with an element that is not
-among the 86, or without an energy, are left out.
+Of all rows 81 % are for training, 9 % to validate and 10 % to test. Formulas repeat (one
+composition, several crystals), so all rows of one composition are in the same split; the number of
+elements is spread evenly over the splits. Rows with an element that is not among the 86, or without
+an energy, are left out.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     """Fractions of the elements, eV per atom."""
 
 _SEED = 1_234_567
-_TEST_SHARE = 0.1
+_SHARES = {"test": 0.1, "validation": 0.09}
 _MOST_CSV = 500_000_000
 _COMPOSITION = (
     "formula", "composition", "pretty_comp", "pretty_formula", "reduced_formula", "full_formula",
@@ -189,13 +190,16 @@ def split(rows: Iterable[Row], *, lowest: bool = False) -> Arrays:
     strata: dict[int, list[list[Row]]] = defaultdict(list)
     for group in groups.values():
         strata[int(np.count_nonzero(group[0][0]))].append(group)
-    parts: dict[str, list[Row]] = {"train": [], "test": []}
+    parts: dict[str, list[Row]] = {"train": [], "test": [], "validation": []}
     for elements, members in sorted(strata.items()):
-        room = round(_TEST_SHARE * sum(map(len, members)))
+        rows_of_it = sum(map(len, members))
+        room = {name: round(share * rows_of_it) for name, share in _SHARES.items()}
         for k in np.random.RandomState(_SEED + elements).permutation(len(members)):
-            fits = len(members[k]) <= room
-            parts["test" if fits else "train"].extend(members[k])
-            room -= len(members[k]) if fits else 0
+            size = len(members[k])
+            name = next((each for each in _SHARES if size <= room[each]), "train")
+            parts[name].extend(members[k])
+            if name in room:
+                room[name] -= size
     order = np.random.RandomState(_SEED).permutation
     return {
         name: {
@@ -203,4 +207,5 @@ def split(rows: Iterable[Row], *, lowest: bool = False) -> Arrays:
             "value": np.array([[part[k][1]] for k in order(len(part))], np.float32),
         }
         for name, part in parts.items()
+        if part
     }

@@ -55,7 +55,10 @@ def sequences(train: int, test: int, length: int, vocabulary: int) -> Arrays:
 
 
 def compositions(train: int, test: int, elements: int = 86) -> Arrays:
-    """Fractions of two to five elements, and an energy from single and pair contributions."""
+    """Fractions of two to five elements, and an energy from single and pair contributions.
+
+    A ninth as many rows as for training are there to validate.
+    """
     random = np.random.RandomState(20180918)
     single = random.normal(0, 0.5, elements)
     pairs = random.normal(0, 1.0, (elements, elements))
@@ -71,7 +74,7 @@ def compositions(train: int, test: int, elements: int = 86) -> Arrays:
             "value": energy[:, None].astype(np.float32),
         }
 
-    return {"train": draw(train), "test": draw(test)}
+    return {"train": draw(train), "test": draw(test), "validation": draw(-(-train // 9))}
 
 
 def language(train: int, test: int, length: int, vocabulary: int) -> Arrays:

@@ -9,7 +9,7 @@ DATASET = materials(
     "jarvis",
     "JARVIS-DFT, 3D materials (K. Choudhary et al., 2018; matminer's jarvis_dft_3d)",
     "CC BY 4.0",
-    (23_331, 2_592),
+    (20_998, 2_592),
     Download(
         "jarvis_dft_3d.json.gz",
         (f"{_PLACE}13376507",),

@@ -9,7 +9,7 @@ DATASET = materials(
     "materials-project",
     "The Materials Project (A. Jain et al., 2013; Matbench's mp_e_form)",
     "CC BY 4.0",
-    (119_476, 13_276),
+    (107_528, 13_276),
     Download(
         _FILE,
         (f"https://ml.materialsproject.org/projects/{_FILE}",),

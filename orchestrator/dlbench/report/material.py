@@ -37,6 +37,7 @@ PHASES = {
     "warm-up": "warm_up_s",
     "train": "steady_s",
     "evaluate": "evaluate_s",
+    "validate": "validate_s",
     "save": "save_s",
 }
 """The phases of a trial in their order, with their columns."""

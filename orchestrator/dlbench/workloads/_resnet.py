@@ -51,7 +51,10 @@ def _normalised(g: Graph, x: str, filters: int, kernel: int, stride: int = 1) ->
     """A convolution with as much padding on all sides as keeps the size at stride 1."""
     half = kernel // 2
     around = ((half, half), (half, half))
-    return g.batchnorm(g.conv2d(x, filters, kernel, stride=stride, padding=around, bias=False))
+    convolved = g.conv2d(
+        x, filters, kernel, stride=stride, padding=around, bias=False, init="he-normal"
+    )
+    return g.batchnorm(convolved)
 
 
 def _joined(g: Graph, y: str, x: str, stride: int) -> str:

@@ -18,7 +18,7 @@ def vgg16(
     x = g.input("image", (side, side, 3))
     for filters, count in zip(widths, _CONVOLUTIONS, strict=True):
         for _ in range(count):
-            x = g.relu(g.conv2d(x, filters, 3, padding="same"))
+            x = g.relu(g.conv2d(x, filters, 3, padding="same", init="he-normal"))
         x = g.maxpool(x, 2)
     x = g.flatten(x)
     for _ in range(2):

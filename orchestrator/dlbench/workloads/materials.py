@@ -6,7 +6,7 @@ those of the study. Models that share a graph share its proof.
 
 from __future__ import annotations
 
-from dlbench.planning.recipes import Recipe, adam, loss, metric, recipe
+from dlbench.planning.recipes import Recipe, adam, loss, metric, recipe, stopping
 from dlbench.workloads import Workload
 from dlbench.workloads._dense_stack import dense_stack
 
@@ -23,13 +23,14 @@ _ALIASES = {"jarvis-fcrn-10": ("enthalpy-fcrn-10",)}
 
 
 def _recipe() -> Recipe:
-    """MAE as loss and metric, Adam, batch 32."""
+    """MAE as loss and metric, Adam, batch 32; stopped by the data's own validation rows."""
     return recipe(
         batch=32,
         epochs=3000,
         optimizer=adam(1e-4),
         losses=[loss("mean-absolute-error", "enthalpy", "value")],
         metrics=[metric("mean-absolute-error", "enthalpy", "value")],
+        stopping=stopping(patience=100, validation=None),
     )
 
 

@@ -14,6 +14,8 @@ from dlbench.datasets import find, store
 from dlbench.datasets._formulas import ELEMENTS, parse
 from dlbench.errors import UserError
 
+SPLITS = {"train": 0.81, "validation": 0.09, "test": 0.1}
+
 
 def _formulas(count: int) -> list[str]:
     """Different ones; every third comes twice."""
@@ -43,12 +45,14 @@ def test_a_table_becomes_fractions(tmp_path: Path) -> None:
     assert prepared.source == "sample"
     assert any("marked as a sample" in text for text in said)
     assert prepared.repeated == 0
-    rows = len(arrays["train-value"]) + len(arrays["test-value"])
+    sizes = {split: len(arrays[f"{split}-value"]) for split in SPLITS}
+    rows = sum(sizes.values())
     assert rows == len(formulas) - 1, "the one with helium is left out"
-    assert 0.08 < len(arrays["test-value"]) / rows < 0.12
-    both = {row.tobytes() for row in arrays["train-fractions"]}
-    assert not any(row.tobytes() in both for row in arrays["test-fractions"])
-    values = {round(float(v), 2) for s in ("train", "test") for v in arrays[f"{s}-value"][:, 0]}
+    for split, share in SPLITS.items():
+        assert sizes[split] / rows == pytest.approx(share, abs=0.02)
+    own = [{row.tobytes() for row in arrays[f"{split}-fractions"]} for split in SPLITS]
+    assert sum(map(len, own)) == len(set.union(*own)), "a composition is in two splits"
+    values = {round(float(v), 2) for split in SPLITS for v in arrays[f"{split}-value"][:, 0]}
     assert round(len(formulas) / 100 - 2.01, 2) in values
     assert np.allclose(arrays["train-fractions"].sum(axis=1), 1, atol=1e-5)
 
@@ -57,8 +61,9 @@ def test_oqmd_keeps_the_lowest_energy_of_a_composition(tmp_path: Path) -> None:
     formulas = _formulas(300)
     _write_csv(tmp_path / "oqmd.csv", formulas)
     arrays = _arrays(store.prepare_from(find("oqmd"), tmp_path).folder)
-    assert len(arrays["train-value"]) + len(arrays["test-value"]) == 300
-    assert max(arrays["train-value"].max(), arrays["test-value"].max()) < 1.01
+    values = np.concatenate([arrays[f"{split}-value"] for split in SPLITS])
+    assert len(values) == 300
+    assert values.max() < 1.01
 
 
 def _crystal(formula: str) -> dict[str, object]:
@@ -90,7 +95,8 @@ def test_the_official_forms_give_the_same_rows(tmp_path: Path) -> None:
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("all.json", json.dumps(entries, indent=1))
     first, second = convert({split.name: split}), convert({packed.name: packed})
-    for part in ("train", "test"):
+    assert first.keys() == second.keys()
+    for part in first:
         for name, values in first[part].items():
             assert np.array_equal(values, second[part][name])
 

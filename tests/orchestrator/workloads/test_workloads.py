@@ -60,6 +60,13 @@ def test_models_that_share_a_graph_share_its_proof() -> None:
         assert full == small, "another structure was proven"
 
 
+def test_materials_stop_as_in_the_study() -> None:
+    recipe = find("oqmd-fcn-24").recipe
+    assert (recipe["epochs"], recipe["batch"]) == (3000, 32)
+    assert recipe["stopping"] == {"patience": 100, "validation": None}
+    assert "validation" in datasets()["oqmd"].synthetic(18, 4)
+
+
 def test_an_alias_finds_the_workload_and_is_not_a_second_one() -> None:
     assert find("enthalpy-fcrn-10") is find("jarvis-fcrn-10")
     assert "enthalpy-fcrn-10" not in workloads()
