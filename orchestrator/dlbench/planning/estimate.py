@@ -80,7 +80,7 @@ def forecast(trials: Sequence[Trial], workshop: Workshop) -> Forecast:
             size = sum(item.bytes for item in dataset.downloads) if source == "real" else 0
             download += size
             disk += 2 * size
-            text = f"{source} data set {dataset.name}: {size / 1e6:,.0f} MB to download"
+            text = f"{source} data set {dataset.name}: {_amount(dataset, source, size)}"
             needs.append(Need("data", dataset.name, size, text))
     cores = _cores(trials[0])
     return Forecast(
@@ -90,6 +90,14 @@ def forecast(trials: Sequence[Trial], workshop: Workshop) -> Forecast:
         download,
         disk,
     )
+
+
+def _amount(dataset: datasets.Dataset, source: datasets.Source, size: int) -> str:
+    if source == "real" and dataset.from_folder and not dataset.downloads:
+        return f"from a folder of yours (`dlbench data fetch {dataset.name} --from DIR`)"
+    if source == "real" and not all(item.bytes for item in dataset.downloads):
+        return "an unknown number of MB to download"
+    return f"{size / 1e6:,.0f} MB to download"
 
 
 def _cores(trial: Trial) -> float:
