@@ -79,8 +79,6 @@ def fetch(
     dlbench data fetch mnist
     dlbench data fetch mnist --from ~/Downloads
     """
-    import shutil
-
     from dlbench.datasets import find, store
 
     def say(text: str) -> None:
@@ -89,12 +87,10 @@ def fetch(
 
     done = []
     for dataset in [find(name) for name in names]:
-        if again:
-            shutil.rmtree(store.folder_of(dataset, "real"), ignore_errors=True)
         if source:
             prepared = store.prepare_from(dataset, source, say)
         else:
-            prepared = store.prepare(dataset, "real", say)
+            prepared = store.prepare(dataset, "real", say, again=again)
         done.append(
             {
                 "name": prepared.name,

@@ -14,6 +14,7 @@ from typing import IO
 from dlbench import paths
 from dlbench.datasets import Dataset, Download, Packaging
 from dlbench.errors import UserError
+from dlbench.statistics.words import listing
 
 Progress = Callable[[str], None]
 _BLOCK = 1 << 20
@@ -111,16 +112,22 @@ def found(dataset: Dataset, folder: Path, say: Progress) -> tuple[Packaging, dic
             break
         if len(own) > len(files):
             nearest, files = form, own
-    for item in nearest.files:  # what is there, before what is not
-        if item.name in files:
-            _check(files[item.name], item, say)
-    if len(files) == len(nearest.files):
-        return nearest, files
-    missing = next(item for item in nearest.files if item.name not in files)
-    place = f"It is at {missing.urls[0]}." if missing.urls else ""
-    others = "; ".join(_words(form) for form in forms if form is not nearest)
-    also = f"Other forms that can be read: {others}." if others else ""
-    raise UserError(f"{folder} has no file {missing.name}.", f"{place} {also}".strip())
+    missing = [item for item in nearest.files if item.name not in files]
+    wrong = {item: problem for item in nearest.files
+             if item.name in files and (problem := _problem(files[item.name], item))}  # fmt: skip
+    problems = [f"{item.name} is not the official file: it {wrong[item]}." for item in wrong]
+    if missing:
+        problems.insert(0, f"{folder} has no file {listing([item.name for item in missing])}.")
+    if problems:
+        places = [item.urls[0] for item in (*missing, *wrong) if item.urls]
+        remedies = [f"Get {listing(places)}."] if places else []
+        others = "; ".join(_words(form) for form in forms if form is not nearest)
+        remedies += [f"Other forms that can be read: {others}."] if missing and others else []
+        raise UserError(" ".join(problems), " ".join(remedies) or "Get another copy.")
+    for item in nearest.files:
+        if item.checksum:
+            say(f"{item.name}: checksum right")
+    return nearest, files
 
 
 def _words(form: Packaging) -> str:
@@ -135,14 +142,6 @@ def _present(folder: Path, form: Packaging) -> dict[str, Path]:
 def _find(folder: Path, name: str) -> Path | None:
     """The file of this name, with or without the folders in front of it."""
     return next((p for p in (folder / name, folder / Path(name).name) if p.is_file()), None)
-
-
-def _check(path: Path, item: Download, say: Progress) -> None:
-    if problem := _problem(path, item):
-        again = f"Get it from {item.urls[0]}." if item.urls else "Get another copy of it."
-        raise UserError(f"{path.name} is not the official file: it {problem}.", again)
-    if item.checksum:
-        say(f"{item.name}: checksum right")
 
 
 def _problem(path: Path, item: Download) -> str:

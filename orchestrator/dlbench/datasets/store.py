@@ -11,7 +11,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -88,11 +88,17 @@ def what_is_here(dataset: Dataset) -> str:
 
 
 def prepare(
-    dataset: Dataset, source: Source = "real", say: Progress = lambda _: None
+    dataset: Dataset,
+    source: Source = "real",
+    say: Progress = lambda _: None,
+    *,
+    again: bool = False,
 ) -> PreparedData:
-    """The data set, fetched and converted if it is not there yet, and verified."""
+    """The data set, fetched and converted if it is not there yet, and verified.
+
+    `again`: also if it is; what is there stays until the new one is whole."""
     folder = folder_of(dataset, source)
-    if not is_prepared(dataset, source):
+    if again or not is_prepared(dataset, source):
         if source == "synthetic":
             arrays = dataset.synthetic(*dataset.rows)
         else:
@@ -107,7 +113,8 @@ def prepare_proof(dataset: Dataset) -> PreparedData:
     if not (folder / "manifest.json").is_file():
         make = dataset.proof or dataset.synthetic
         _write(dataset, "synthetic", make(*_VERIFY_ROWS), folder)
-    return _read(dataset, "synthetic", folder)
+    # models that share a graph share its proof: data sets with the same twin have the same name
+    return replace(_read(dataset, "synthetic", folder), name="proof")
 
 
 def prepare_from(dataset: Dataset, files: Path, say: Progress = lambda _: None) -> PreparedData:
@@ -157,7 +164,7 @@ def _read(dataset: Dataset, source: Source, folder: Path) -> PreparedData:
             bytes=sum(entry["bytes"] for entry in manifest["files"].values()),
             repeated=int(manifest.get("repeated", 0)),
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(f"Data set {dataset.name} on disk is damaged ({error}).", again) from error
 
 
@@ -207,9 +214,7 @@ def _write(dataset: Dataset, source: str, arrays: Arrays, folder: Path, expected
         }
         (making / "manifest.json").write_text(json.dumps(manifest, indent=1))
         making.chmod(0o755)
-        if folder.exists():
-            shutil.rmtree(folder)
-        making.replace(folder)
+        _put_in_place(making, folder)
     except OSError as error:
         raise UserError(
             f"Data set {dataset.name} can't be written: {error.strerror}.",
@@ -217,6 +222,20 @@ def _write(dataset: Dataset, source: str, arrays: Arrays, folder: Path, expected
         ) from error
     finally:
         shutil.rmtree(making, ignore_errors=True)
+
+
+def _put_in_place(making: Path, folder: Path) -> None:
+    """Instead of what was there, which comes back where that fails."""
+    before = making.with_name(f"{making.name}-before")
+    if folder.exists():
+        folder.replace(before)
+    try:
+        making.replace(folder)
+    except OSError:
+        if before.exists():
+            before.replace(folder)
+        raise
+    shutil.rmtree(before, ignore_errors=True)
 
 
 def _repeated_rows(dataset: Dataset, arrays: Arrays) -> int:

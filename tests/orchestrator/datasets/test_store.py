@@ -84,8 +84,14 @@ def test_files_a_user_has_are_checked(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="has no file train-images"):
         store.prepare_from(find("mnist"), tmp_path)
     (tmp_path / "train-images-idx3-ubyte.gz").write_bytes(b"something else")
-    with pytest.raises(UserError, match="not the official file"):
+    with pytest.raises(UserError) as caught:
         store.prepare_from(find("mnist"), tmp_path)
+    assert "has no file train-labels-idx1-ubyte.gz, t10k-images" in caught.value.problem
+    assert (
+        "train-images-idx3-ubyte.gz is not the official file: it has 14 bytes where 9,912,422"
+        in (caught.value.problem)
+    )
+    assert "Get https://ossci-datasets" in caught.value.remedy
     assert not store.is_prepared(find("mnist"), "real")
 
 

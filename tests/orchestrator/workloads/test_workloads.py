@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dlbench import extensions
-from dlbench.datasets import datasets
+from dlbench.datasets import datasets, store
 from dlbench.errors import UserError
 from dlbench.planning import plan
 from dlbench.planning.choices import Choices
@@ -50,7 +50,15 @@ def test_every_workload_has_its_data_set() -> None:
     assert {workload.dataset for workload in workloads().values()} <= datasets().keys()
 
 
-def test_models_that_share_a_graph_share_its_proof() -> None:
+def test_models_that_share_a_graph_share_its_proof(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DLBENCH_CACHE", str(tmp_path))
+    jobs = [
+        store.prepare_proof(datasets()[name]).to_job()
+        for name in ("oqmd", "materials-project", "jarvis")
+    ]
+    assert jobs[0] == jobs[1] == jobs[2]
     for model in MATERIALS:
         assert find(f"oqmd-{model}").proof == find(f"jarvis-{model}").proof
         full, small = (
