@@ -84,8 +84,7 @@ class Sides:
         for node in whole["nodes"]:
             if node["op"] == "batchnorm":
                 node.update(keep=0.0, unbiased=False)
-        reference = self.reference(whole)
-        reference.load(values)
+        reference = Reference(whole, self.recipe, self.job["seed"], np.float64, values)
         context = Context(True)
         reference._forward(batch, whole["nodes"], context)
         return context.state
@@ -148,10 +147,7 @@ class Sides:
 
     def reference(self, graph=None, recipe=None):
         recipe = recipe or self.recipe
-        reference = Reference(graph or self.plain, recipe, self.job["seed"], np.float64)
-        if "_once_start" in self.__dict__:
-            reference.load(self.start())
-        return reference
+        return Reference(graph or self.plain, recipe, self.job["seed"], np.float64, self.start())
 
     # ---- what both say of the first batch
 
@@ -167,7 +163,6 @@ class Sides:
     @once
     def wanted_gradients(self):
         """((loss, gradients, statistics), their spreads) of the reference."""
-        self.start()
         exact = self.reference().backward(self.batch())
         return exact, self.copies().backward(self.start(), self.batch(), exact)
 
@@ -204,7 +199,6 @@ class Sides:
 
     def _walk(self, model, graph, recipe, sizes, seed, in_loop=()):
         """Both sides' steps on batches of these sizes, those of these numbers in the loop."""
-        self.start()
         batches = drawn.Batches(self.graph, self.recipe, seed)
         walk = Walk(self, model, self.reference(graph, recipe), graph, recipe)
         for number, rows in enumerate(sizes):

@@ -9,7 +9,7 @@ class Optimizer:
     """Keeps the state of one optimiser for all parameters."""
 
     def __init__(self, recipe):
-        self._o, self._recipe = recipe["optimizer"], recipe
+        self._o = recipe["optimizer"]
         self.rate, self._clip = None, recipe.get("clip")
         self._step = {
             "sgd": self._sgd,
@@ -23,13 +23,6 @@ class Optimizer:
     def lr(self):
         """The recipe's learning rate, or the one that was set instead."""
         return self._o["lr"] if self.rate is None else self.rate
-
-    def copy(self):
-        """One that goes on from the same state."""
-        other = Optimizer(self._recipe)
-        other.rate, other._t = self.rate, self._t
-        other._state = {key: list(slots) for key, slots in self._state.items()}
-        return other
 
     def apply(self, weights, gradients):
         """Move the weights, in place."""

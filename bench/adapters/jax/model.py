@@ -35,7 +35,7 @@ class JaxModel(Model):
             "lstm": "nnx.RNN of OptimizedLSTMCell: a scan",
             "optimizer": "optax's defaults" if native else "explicit",
             "weight decay": "on every parameter" if native else "on kernels and tables",
-            "batchnorm": "flax's defaults, biased" if native else "explicit",
+            "batchnorm": "flax's defaults, biased" if native else "explicit, accurate variance",
         }
 
     # ---- state: what is trained, and the others (statistics, random keys, what no loss reaches)

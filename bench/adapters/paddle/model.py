@@ -38,6 +38,7 @@ class PaddleModel(Model):
         self.path = {
             "loop": "static program for each size of batch" if static else "eager",
             "layout": "NCHW",
+            "softmax-cross-entropy": "Paddle's; a row's loss is cut off at 64, its gradient is not",
             "lstm": "nn.LSTM's kernel, lengths inside",
             "optimizer": rule + (", Paddle's defaults" if self._native else ", explicit"),
             "batchnorm": "Paddle's defaults, biased"

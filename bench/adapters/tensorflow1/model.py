@@ -106,7 +106,8 @@ class SessionModel(Model):
         return {placeholder: batch[name] for name, placeholder in placeholders.items()}
 
     def train_step(self, batch):
-        feed = dict(self._feed(batch, self._batch), **self._rates)
+        feed = self._feed(batch, self._batch)
+        feed.update(self._rates)
         return self._session.run([self._loss, self._step], feed)[0]
 
     def set_rate(self, rate):
