@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dlbench.datasets import Download, Packaging
+from dlbench.datasets import Dataset, Download, Packaging
+from dlbench.datasets._image_arrays import image_arrays
 from dlbench.datasets._reading import (
     opened,
     pickled_bytes,
@@ -82,6 +83,29 @@ class Version:
             },
             "test": {"image": image, "label": label},
         }
+
+
+def cifar(classes: int, binary: Version, python: Version, label: str) -> Dataset:
+    """The set with so many classes; `label` is how arrays of people's own call its labels."""
+    name = f"cifar{classes}"
+
+    def synthetic(train: int, test: int) -> Arrays:
+        from dlbench.datasets import _synthetic
+
+        return _synthetic.images(train, test, (32, 32, 3), classes)
+
+    return Dataset(
+        name=name,
+        title=f"CIFAR-{classes} (A. Krizhevsky, 2009)",
+        licence="none stated; for research",
+        rows=(50_000, 10_000),
+        convert=binary.from_archive,
+        synthetic=synthetic,
+        downloads=(binary.archive,),
+        packagings=(python.packed(), binary.unpacked(), python.unpacked()),
+        from_folder=image_arrays(name, (32, 32, 3), classes, label),
+        divide={"image": 255.0},
+    )
 
 
 def archive(name: str, size: int, sha256: str) -> Download:

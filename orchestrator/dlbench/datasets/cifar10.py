@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from dlbench.datasets import Dataset
-from dlbench.datasets._cifar import Version, archive, binary, pickled
-from dlbench.datasets._image_arrays import image_arrays
-
-if TYPE_CHECKING:
-    from dlbench.datasets import Arrays
+from dlbench.datasets._cifar import Version, archive, binary, cifar, pickled
 
 _BINARY = Version(
     archive(
@@ -36,22 +29,4 @@ _PYTHON = Version(
     pickled("labels"),
 )
 
-
-def _synthetic(train: int, test: int) -> Arrays:
-    from dlbench.datasets import _synthetic
-
-    return _synthetic.images(train, test, (32, 32, 3), 10)
-
-
-DATASET = Dataset(
-    name="cifar10",
-    title="CIFAR-10 (A. Krizhevsky, 2009)",
-    licence="none stated; for research",
-    rows=(50_000, 10_000),
-    convert=_BINARY.from_archive,
-    synthetic=_synthetic,
-    downloads=(_BINARY.archive,),
-    packagings=(_PYTHON.packed(), _BINARY.unpacked(), _PYTHON.unpacked()),
-    from_folder=image_arrays("cifar10", (32, 32, 3), 10),
-    divide={"image": 255.0},
-)
+DATASET = cifar(10, _BINARY, _PYTHON, "y")
