@@ -129,15 +129,15 @@ def verify(
                     rows.append({"name": dataset.name, "source": source, "whole": False,
                                  "problem": "It is not here."})  # fmt: skip
                 continue
-            problem = ""
+            problem, found = "", str(source)
             try:
-                store.verify(dataset, source)
+                found = store.verify(dataset, source).source  # real rows may be a sample
             except UserError as error:
                 problem = str(error)
             rows.append(
                 {
                     "name": dataset.name,
-                    "source": source,
+                    "source": found,
                     "whole": not problem,
                     "problem": problem,
                 }
