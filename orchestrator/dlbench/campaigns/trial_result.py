@@ -32,7 +32,7 @@ class Scale:
     data: str = ""
     """The digest of the data."""
     source: str = ""
-    """`real` or `synthetic`."""
+    """`real`, `sample` or `synthetic`."""
     threads: int | None = None
     cpus: float | None = None
     memory_bytes: int | None = None

@@ -60,7 +60,7 @@ search_path.add_path_option(
     listing.app, {"releases", "workloads", "datasets", "suites", "adapters"}
 )
 search_path.add_path_option(images.app, {"build", "list", "verify", "prune"})
-search_path.add_path_option(data.app, {"list", "fetch", "verify"})
+search_path.add_path_option(data.app, {"list", "fetch", "verify", "path"})
 
 
 @app.callback(invoke_without_command=True)

@@ -238,7 +238,7 @@ def _contenders(
     """Each once, however often and in whatever spelling it was named."""
     found = [find_contender(name) for name in suite.releases]
     named = {(release.name, variant): (release, variant) for release, variant in found}
-    for workload in dict.fromkeys(suite.workloads):
+    for workload in dict.fromkeys(workloads.find(name).name for name in suite.workloads):
         check_trainable(workload)
         for release, variant in named.values():
             for device in dict.fromkeys(suite.devices):

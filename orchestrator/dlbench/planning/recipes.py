@@ -31,8 +31,14 @@ LOSSES = (
     "mean-squared-error",
     "mean-absolute-error",
 )
-METRICS = ("accuracy", "binary-accuracy", "mean-absolute-error", "mean-squared-error")
-_BY_CLASS = ("softmax-cross-entropy", "accuracy")
+METRICS = (
+    "accuracy",
+    "binary-accuracy",
+    "mean-absolute-error",
+    "mean-squared-error",
+    "perplexity",
+)
+_BY_CLASS = ("softmax-cross-entropy", "accuracy", "perplexity")
 """Their targets are whole numbers, one for each place of the output's last axis."""
 
 

@@ -73,7 +73,7 @@ def test_repeats_are_what_the_test_needs() -> None:
         (Choices(frameworks=("pytorhc",)), "Did you mean 'pytorch'"),
         (Choices(frameworks=("pytorch@2.13",)), "Did you mean 'pytorch@2.13.0'"),
         (Choices(frameworks=("tensorflow:fti",)), "Did you mean 'fit'"),
-        (Choices(workloads=("mnist",)), "Did you mean 'mnist-cnn'"),
+        (Choices(workloads=("mnist-cn",)), "Did you mean 'mnist-cnn'"),
         (Choices(workloads=("proof-two-branch",)), "dlbench verify"),
         (Choices(devices=("tpu",)), "no device 'tpu'"),
         (Choices(settings=("mached",)), "Did you mean 'matched'"),
