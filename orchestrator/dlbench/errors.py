@@ -34,4 +34,7 @@ def unknown(kind: str, name: str, known: Iterable[str], listing: str = "") -> Us
 
 def damaged(path: Path, why: object) -> UserError:
     """The error for a file of a campaign that does not hold what it must."""
-    return UserError(f"{path} is damaged ({why}).", "Restore it from a copy.")
+    return UserError(
+        f"{path} is damaged: {why}.",
+        "Restore it from a copy, or ask whoever sent it for the campaign again.",
+    )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from dlbench.analysis.results import Results
 from dlbench.campaigns.plan_file import PlannedTrial
 from dlbench.errors import UserError, unknown
+from dlbench.planning.plan import Trial
 
 KEYS = ("release", "workload", "device", "setting", "variant", "engine", "seed")
 
@@ -37,7 +37,7 @@ def select(planned: Sequence[PlannedTrial], text: str | None) -> tuple[PlannedTr
     found = tuple(trial for trial in planned if _is_wanted(trial, wanted))
     if not found:
         there = [
-            f"{key}: {', '.join(sorted({_value(trial.content, key) for trial in planned}))}"
+            f"{key}: {', '.join(sorted({_value(trial.trial, key) for trial in planned}))}"
             for key in wanted
         ]
         raise UserError(f"No trial has {text}.", f"There are {'; '.join(there)}.")
@@ -60,19 +60,18 @@ def only(results: Results, text: str | None) -> Results:
 
 def _is_wanted(trial: PlannedTrial, wanted: Mapping[str, list[str]]) -> bool:
     return all(
-        any(_matches(trial.content, key, value) for value in values)
-        for key, values in wanted.items()
+        any(_matches(trial.trial, key, value) for value in values) for key, values in wanted.items()
     )
 
 
-def _value(content: Mapping[str, Any], key: str) -> str:
-    return str(content.get(key, ""))
+def _value(trial: Trial, key: str) -> str:
+    return str(getattr(trial, key))
 
 
-def _matches(content: Mapping[str, Any], key: str, value: str) -> bool:
+def _matches(trial: Trial, key: str, value: str) -> bool:
     """A framework means all its releases; `pytorch:compile` one way to train."""
-    own = _value(content, key)
+    own = _value(trial, key)
     if key != "release":
         return own == value
     name, _, variant = value.partition(":")
-    return name in (own, own.partition("@")[0]) and variant in ("", _value(content, "variant"))
+    return name in (own, own.partition("@")[0]) and variant in ("", trial.variant)

@@ -197,7 +197,7 @@ def _usual(results: Results, wanted: float | None) -> list[str]:
     """Training time, and the quality that the workloads measure; if a difference is wanted, the one
     that it can be of: factors lie about 1, differences of accuracies do not reach a half."""
     trials = results.trials()
-    known = [c for c in ("accuracy", "mae") if trials[c].count() > 0][:1]
+    known = [c for c in ("accuracy", "mae", "mse", "perplexity") if trials[c].count() > 0][:1]
     if wanted is None:
         return ["time", *known]
     return ["time"] if abs(wanted) >= 0.5 or not known else known

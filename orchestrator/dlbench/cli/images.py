@@ -166,7 +166,10 @@ def verify(
         print_json(rows)
     else:
         for row in rows:
-            state = "; ".join(row["differences"]) or "as its lock says"
+            state = (
+                "; ".join(row["differences"])
+                or "as its lock says, each file as its package records it"
+            )
             typer.echo(f"{row['release']} ({row['device']}): {state}")
         if not rows:
             typer.echo("Nothing is prepared yet.")

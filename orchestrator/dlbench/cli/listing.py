@@ -56,36 +56,35 @@ def list_releases(json: Json = False) -> None:
 
 @app.command("workloads")
 def list_workloads(json: Json = False) -> None:
-    """The workloads: data, model, recipe.
+    """The workloads: task, data, size of the model, recipe.
 
     \b
     dlbench list workloads --json
     """
+    from dlbench.cli.workload_table import recipe_words, short_count, summary
+    from dlbench.planning.flops import flops
     from dlbench.workloads import workloads
 
     known = workloads().values()
     if json:
-        print_json(
-            [
-                {
-                    "name": w.name,
-                    "task": w.task,
-                    "dataset": w.dataset,
-                    "parameters": w.parameters,
-                    "batch": w.recipe["batch"],
-                    "epochs": w.recipe["epochs"],
-                    "optimizer": w.recipe["optimizer"]["name"],
-                    "about": w.about,
-                    "origin": w.origin,
-                }
-                for w in known
-            ]
-        )
+        print_json([summary(workload) for workload in known])
         return
     print_table(
-        ["workload", "task", "data", ">parameters", "origin", "about"],
-        [[w.name, w.task, w.dataset, f"{w.parameters:,}", w.origin, w.about] for w in known],
+        ["workload", "task", "data", ">parameters", ">FLOPs", "recipe", "origin"],
+        [
+            [
+                w.name,
+                w.task,
+                w.dataset,
+                f"{w.parameters:,}",
+                short_count(flops(w.graph)),
+                recipe_words(w),
+                w.origin,
+            ]
+            for w in known
+        ],
     )
+    typer.echo("`dlbench show workload NAME` has the layers. FLOPs: one row's forward pass.")
 
 
 @app.command("datasets")

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.progress import Progress, TaskID
 
+    from dlbench.campaigns.certificate_file import Certificate
     from dlbench.campaigns.trial_result import TrialResult
     from dlbench.environments.progress import Step
     from dlbench.formats import Event
     from dlbench.monitor.sampler import Monitor
     from dlbench.planning.plan import Trial
-    from dlbench.running.certificates import Certificate
 
 
 _BAR = 12
@@ -234,9 +234,7 @@ class _Live(_Lines):
         if event.kind == "epoch":
             values = {"loss": fields["loss"], **fields["metrics"]}
             self._metrics = [f"epoch {fields['epoch']}"] + [
-                f"{name} {value:.4f}"
-                for name, value in values.items()
-                if isinstance(value, int | float)
+                f"{name} {value:.4f}" for name, value in values.items() if value is not None
             ]
             if self._now is not None and not trial.steps:
                 self._progress.update(self._now, completed=fields["epoch"], total=trial.epochs)

@@ -44,6 +44,7 @@ def register(app: typer.Typer) -> None:
 
         from dlbench import report as making
         from dlbench.campaigns.campaign_list import newest
+        from dlbench.campaigns.folder import write_whole
         from dlbench.cli.console import print_json
         from dlbench.errors import UserError, unknown
 
@@ -57,7 +58,7 @@ def register(app: typer.Typer) -> None:
             return
         target = out or _beside(folder, _SUFFIXES[format])
         try:
-            target.write_text(text, encoding="utf-8")
+            write_whole(target, text)
         except OSError as error:
             raise UserError(
                 f"{target} can't be written ({error.strerror}).", "Choose another path with -o."

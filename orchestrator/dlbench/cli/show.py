@@ -1,4 +1,4 @@
-"""`dlbench show [DIR]`: what a campaign's trials say, as it stands at the end of a run, too."""
+"""`dlbench show [DIR]`: what a campaign's trials say; `dlbench show workload NAME`: a model."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ def register(app: typer.Typer) -> None:
     @app.command("show")
     def show(
         folder: CampaignFolder = None,
+        name: Annotated[
+            str | None, typer.Argument(help="Behind the word `workload`: which one.")
+        ] = None,
         only: Only = None,
         verbose: Annotated[
             bool, typer.Option("--verbose", help="Also tests, p-values and intervals.")
@@ -31,7 +34,19 @@ def register(app: typer.Typer) -> None:
         \b
         dlbench show
         dlbench show results/2026-11-16_0312-digits-cnn-jax-numpy --only release=jax
+        dlbench show workload mnist-cnn      its layers, parameters, FLOPs and recipe
         """
+        if name is not None:
+            from dlbench.cli.workload_table import show_workload
+            from dlbench.errors import UserError
+
+            if str(folder) != "workload":
+                raise UserError(
+                    f"`dlbench show {folder} {name}` is not possible.",
+                    "Write `dlbench show DIR` or `dlbench show workload NAME`.",
+                )
+            show_workload(name, as_json=json)
+            return
         from dlbench.campaigns.campaign_list import newest
 
         print_results(folder or newest(), as_json=json, only=only, verbose=verbose)

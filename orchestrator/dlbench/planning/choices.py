@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Annotated, Any
 
-from dlbench.formats import known_fields
 from dlbench.monitor.rate import DEFAULT_HZ, FASTEST_HZ, SLOWEST_HZ
+from dlbench.shapes import MOST_COUNTED, Shape, optional, record_of, whole
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,12 @@ class Choices:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Choices:
-        """As campaign.json records them; what another version recorded too is left out."""
-        known = known_fields(cls, content)
+        """As campaign.json records them, checked; what another version recorded too is left out."""
+        known = _shape()(content)
         lists = {name: tuple(value) for name, value in known.items() if isinstance(value, list)}
         return cls(**{**known, **lists})
+
+
+@cache
+def _shape() -> Shape:
+    return record_of(Choices, seed=optional(whole(-MOST_COUNTED)))

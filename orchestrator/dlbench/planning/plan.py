@@ -17,13 +17,15 @@ from dlbench.engines.base import Limits
 from dlbench.environments import releases
 from dlbench.environments.releases import Release
 from dlbench.errors import UserError, unknown
-from dlbench.formats import check_version, known_fields
 from dlbench.planning.choices import Choices
 from dlbench.planning.repeats import planned_looks, repeats_needed, rivals
+from dlbench.shapes import SECONDS, label, list_of, number, optional, record_of, shown, whole
 from dlbench.suites import Suite
 
 VERSION = 1
 """Of a line of plan.jsonl."""
+MOST_TRIALS = 100_000
+"""In one campaign."""
 DEVICES = ("cpu", "gpu")
 SETTINGS = ("matched", "native")
 SOURCES = ("real", "synthetic")
@@ -83,9 +85,17 @@ class Trial:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Trial:
-        """From a line of plan.jsonl; one without a version is of version 1."""
-        check_version(content, VERSION, "plan.jsonl", missing=1)
-        return cls(**{**known_fields(cls, content), "gpus": tuple(content["gpus"])})
+        """From a line of plan.jsonl, checked; one without a version is of version 1."""
+        own = _LINE(content)
+        return cls(**{**own, "gpus": tuple(own.get("gpus", ()))})
+
+
+_LINE = record_of(
+    Trial, id=label, release=label, workload=label, device=label, engine=label, setting=label,
+    variant=label, data=label, seconds=SECONDS, threads=optional(whole(1)),
+    cpus=optional(number(0.0, 1e6)), memory_bytes=optional(whole(1, 2**60)),
+    gpus=list_of(label, 64),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -109,8 +119,11 @@ def draft(choices: Choices, engine: str) -> Draft:
             "Use up to 60 letters, digits, spaces, `.`, `_` and `-`, a letter or digit first.",
         )
     memory = size(choices.memory) if choices.memory else None
-    if choices.cpus is not None and choices.cpus <= 0:
-        raise UserError(f"--cpus {choices.cpus:g} is not possible.", "Give a positive number.")
+    if choices.cpus is not None and not 0.01 <= choices.cpus <= _MOST_CPUS:
+        raise UserError(
+            f"--cpus {choices.cpus:g} is not possible.",
+            f"Give a number from 0.01 to {_MOST_CPUS:,}.",
+        )
     notes: list[str] = []
     contenders = [
         Trial(
@@ -141,6 +154,12 @@ def draft(choices: Choices, engine: str) -> Draft:
         raise UserError("Nothing is left to run.", " ".join(notes))
     looks = planned_looks(rivals(contenders), suite.repeats, choices.until, choices.at_most)
     repeats = looks[0] if looks else suite.repeats or repeats_needed(rivals(contenders))
+    if len(contenders) * repeats > MOST_TRIALS:
+        raise UserError(
+            f"{len(contenders)} contenders with {repeats:,} repeats are more than the"
+            f" {MOST_TRIALS:,} trials that a campaign may have.",
+            "Choose fewer repeats.",
+        )
     trials: list[Trial] = []
     for repeat in range(repeats):
         trials += one_round(contenders, repeat, suite.seed + repeat, repeat, len(trials))
@@ -192,11 +211,25 @@ def _merged(suite: Suite, choices: Choices) -> Suite:
         for value in values:
             if value not in known:
                 raise unknown(kind, value, known)
-    for name in ("repeats", "epochs", "steps"):
+    for name, least, most in _RANGES:
         value = getattr(merged, name)
-        if value is not None and value < 1:
-            raise UserError(f"--{name} {value} is not possible.", "Give a number from 1.")
+        if value is not None and not least <= value <= most:
+            raise UserError(
+                f"--{name} {shown(value)} is not possible.",
+                f"Give a number from {least} to {most:,}.",
+            )
     return merged
+
+
+_RANGES = (
+    ("repeats", 1, MOST_TRIALS),
+    ("epochs", 1, 10**9),
+    ("steps", 1, 10**12),
+    ("seed", 0, 2**31 - 1),
+)
+_MOST_CPUS = 10_000
+_MOST_THREADS = 10_000
+_MOST_MEMORY = 1 << 50
 
 
 def _contenders(
@@ -205,7 +238,7 @@ def _contenders(
     """Each once, however often and in whatever spelling it was named."""
     found = [find_contender(name) for name in suite.releases]
     named = {(release.name, variant): (release, variant) for release, variant in found}
-    for workload in dict.fromkeys(suite.workloads):
+    for workload in dict.fromkeys(workloads.find(name).name for name in suite.workloads):
         check_trainable(workload)
         for release, variant in named.values():
             for device in dict.fromkeys(suite.devices):
@@ -238,26 +271,42 @@ def find_contender(name: str) -> tuple[Release, str]:
 
 def duration(text: str) -> float:
     """Seconds of `90`, `90s`, `15m`, `24h` or `2d`."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|h|d)?", text.strip())
-    if not match or float(match[1]) <= 0:
-        raise UserError(f"{text!r} is not a time.", "Write it as 90s, 15m, 24h or 2d.")
-    return float(match[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[match[2] or "s"]
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*(s|m|h|d)?", text.strip())
+    found = float(match[1]) * _UNITS_S[match[2] or "s"] if match else 0.0
+    if not 0 < found <= _MOST_SECONDS:
+        raise UserError(
+            f"{shown(text)} is not a time that a trial can take.",
+            "Write it as 90s, 15m, 24h or 2d, up to 1000d.",
+        )
+    return found
+
+
+_UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_MOST_SECONDS = 1000 * 86400.0
 
 
 def size(text: str) -> int:
     """Bytes of `512m`, `4g` or a plain number."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt])?i?b?", text.strip().lower())
-    if not match or float(match[1]) <= 0:
-        raise UserError(f"{text!r} is not an amount of memory.", "Write it as 512m or 4g.")
-    return int(float(match[1]) * 1024 ** " kmgt".index(match[2] or " "))
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([kmgt])?i?b?", text.strip().lower())
+    found = float(match[1]) * 1024 ** " kmgt".index(match[2] or " ") if match else 0.0
+    if not 1 <= found <= _MOST_MEMORY:
+        raise UserError(
+            f"{shown(text)} is not an amount of memory that a trial can have.",
+            "Write it as 512m or 4g, up to 1024t.",
+        )
+    return int(found)
 
 
 def _threads(text: str) -> int | None:
     if text == "default":
         return None
-    if not text.isdigit() or int(text) < 1:
-        raise UserError(f"--threads {text} is not possible.", "Give `default` or a number from 1.")
-    return int(text)
+    found = int(text) if re.fullmatch("[0-9]{1,9}", text) else 0
+    if not 1 <= found <= _MOST_THREADS:
+        raise UserError(
+            f"--threads {shown(text)} is not possible.",
+            f"Give `default` or a number from 1 to {_MOST_THREADS:,}.",
+        )
+    return found
 
 
 def _gpus(choices: Choices) -> tuple[str, ...]:
@@ -265,8 +314,9 @@ def _gpus(choices: Choices) -> tuple[str, ...]:
         return ("all",)
     chosen = tuple(part.strip() for part in choices.gpu.split(",") if part.strip())
     for part in chosen:
-        if part != "all" and not part.isdigit() and not re.fullmatch(r"(GPU|MIG)-[\w/-]+", part):
+        if not re.fullmatch(r"all|[0-9]{1,4}|(GPU|MIG)-[A-Za-z0-9/-]{1,100}", part):
             raise UserError(
-                f"{part!r} does not name a GPU.", "Give all, none, indices such as 0,1, or a UUID."
+                f"{shown(part)} does not name a GPU.",
+                "Give all, none, indices such as 0,1, or a UUID.",
             )
     return chosen

@@ -15,7 +15,9 @@ from pathlib import Path
 from dlbench import __version__, workloads
 from dlbench.campaigns.about import CampaignAbout
 from dlbench.campaigns.campaign_list import fresh_folder
+from dlbench.campaigns.certificate_file import Certificate
 from dlbench.campaigns.folder import Campaign, write_whole
+from dlbench.campaigns.log_file import log_tail
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.campaigns.trial_result import (
     Scale,
@@ -34,6 +36,7 @@ from dlbench.monitor.rate import check_rate
 from dlbench.monitor.resources import summarise
 from dlbench.monitor.sampler import Monitor
 from dlbench.monitor.samples import read_samples
+from dlbench.plain_json import printable
 from dlbench.planning.choices import Choices
 from dlbench.planning.extension import ADDED, extension
 from dlbench.planning.notices import notices
@@ -47,8 +50,8 @@ from dlbench.planning.repeats import (
 from dlbench.running import origins
 from dlbench.running.bench_code import bench_digest
 from dlbench.running.campaign_observer import CampaignObserver
-from dlbench.running.certificates import Certificate, certify
-from dlbench.running.execute import Execution, ExecutionObserver, execute, log_tail
+from dlbench.running.certificates import certify
+from dlbench.running.execute import Execution, ExecutionObserver, execute
 from dlbench.running.jobs import identified, job_of, request_of
 from dlbench.running.leader import leader_is_known
 from dlbench.running.preparation import (
@@ -242,11 +245,30 @@ def _run_rest(run: CampaignRun) -> bool:
         run.observer.started(trial)
         execution = _execution(run, trial)
         result = _result(run, trial, execution, run.certificates.get(_contender(trial)))
-        run.campaign.write_result(result)
+        result = _record(run.campaign, result)
         run.observer.ended(trial, result)
         if result.outcome is Outcome.INTERRUPTED:
             return True
     return False
+
+
+def _record(campaign: Campaign, result: TrialResult) -> TrialResult:
+    """Write the result, and read it again: one that no reader takes would spoil the campaign."""
+    try:
+        campaign.write_result(result)
+        campaign.result(result.id)
+    except (UserError, ValueError, RecursionError) as error:
+        problem = error.problem if isinstance(error, UserError) else str(error)
+        problem = problem.replace(str(campaign.folder), campaign.folder.name)
+        outcome, words = Outcome.INVALID, f"What it wrote can't be recorded: {problem}"
+        if result.outcome is Outcome.INTERRUPTED:
+            outcome, words = result.outcome, result.reason
+        result = replace(
+            result, outcome=outcome, reason=printable(words), metrics={}, resources=None, curve=[],
+            phases={}, model={}, stack={}, notes=[],
+        )  # fmt: skip
+        campaign.write_result(result)
+    return result
 
 
 def _contender(trial: Trial) -> tuple[str, str, str, str]:

@@ -5,7 +5,6 @@ They ship with dlbench, or come from the search path (`dlbench.extensions`), or 
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from dlbench import extensions
 from dlbench.errors import UserError, unknown
 from dlbench.extensions import BUILT_IN
+from dlbench.toml_file import read_toml
 
 _FOLDER = Path(__file__).parent
 
@@ -79,13 +79,13 @@ def _files() -> dict[str, SuiteFile]:
 def load(path: Path, origin: str) -> Suite:
     """Read a suite file, strictly."""
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = read_toml(path)
     except OSError as error:
         raise UserError(
             f"The suite file {path} can't be read ({error.strerror}).",
             "`dlbench list suites` shows those that ship with dlbench.",
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise UserError(
             f"The suite file {path} is not TOML: {error}.", "Correct that line."
         ) from error

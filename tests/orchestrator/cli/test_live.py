@@ -10,11 +10,11 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress
 
+from dlbench.campaigns.certificate_file import Certificate, Check
 from dlbench.campaigns.folder import Campaign
 from dlbench.cli.live import _Live, ended_line, fitting, view
 from dlbench.environments.progress import Step
 from dlbench.formats import Event
-from dlbench.running.certificates import Certificate, Check
 from tests.orchestrator.analysis.campaigns import Cell, write
 
 FAULT = Check("loss", False, node="dense1", detail="1 against 2")
