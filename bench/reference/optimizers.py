@@ -18,6 +18,13 @@ class Optimizer:
         self._state = {}
         self._t = 0
 
+    def copy(self):
+        """One that goes on from the same state."""
+        other = Optimizer({"optimizer": self._o})
+        other._t = self._t
+        other._state = {key: list(slots) for key, slots in self._state.items()}
+        return other
+
     def apply(self, weights, gradients):
         """Move the weights, in place."""
         for node, steps in self.steps(weights, gradients).items():
