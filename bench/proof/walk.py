@@ -14,6 +14,7 @@ as wide.
 import numpy as np
 
 from bench.ops import trained_nodes
+from bench.proof import drawn
 from bench.proof.compare import Mismatch, compare_step
 from bench.proof.noise import FACTOR, Copies, largest
 from bench.reference.optimizers import Optimizer
@@ -26,8 +27,7 @@ _LARGEST_WEIGHT = 1e4
 class Walk:
     """What both sides did, compared step by step."""
 
-    def __init__(self, sides, model, reference, graph, optimizer):
-        recipe = dict(sides.recipe, optimizer=optimizer or sides.recipe["optimizer"])
+    def __init__(self, sides, model, reference, graph, recipe):
         self._nodes = trained_nodes(graph, recipe)
         self._names = {node["name"] for node in self._nodes}
         self.model, self.reference = model, reference
@@ -36,7 +36,7 @@ class Walk:
         self._optimizers = [Optimizer(recipe) for _ in range(3)]
         self._relative, self._sizes = {True: {}, False: {}}, set()
         self._handles = []
-        self._new_model = lambda: sides.loaded(graph, optimizer)
+        self._new_model = lambda: sides.loaded(graph, recipe)
         self.weights = self._start = sides.start()
         self.batches = []
         self.parameters, self.statistics = [], []
@@ -52,6 +52,7 @@ class Walk:
         Neither may touch the optimiser's state.
         """
         exact, again = self._begins_again_if_diverged(batch)
+        self._set_rate()
         here, clear = self.weights, clear and not again
         copies = self._copies_for(batch, clear)
         loss_spread, spreads = self._spreads(here, batch, exact, clear, copies)
@@ -75,6 +76,14 @@ class Walk:
         self.parameters.append(result)
         self.statistics.append(self._compared(here, moved, wanted, room, when, True))
         self.room = room if self.room is None else _combined(np.add, self.room, room)
+
+    def _set_rate(self):
+        """With a schedule, another learning rate for each step."""
+        if self._recipe.get("schedule"):
+            rate = drawn.rate(self._recipe, len(self.batches))
+            self.model.set_rate(rate)
+            for optimizer in self._optimizers:
+                optimizer.rate = rate
 
     def _epoch(self, batch):
         handles = []

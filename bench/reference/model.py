@@ -29,6 +29,9 @@ class Reference(Model):
         self.step(gradients, state)
         return loss
 
+    def set_rate(self, rate):
+        self._optimizer.rate = rate
+
     def step(self, gradients, state):
         """Move the weights by these gradients; take over these running statistics."""
         self._optimizer.apply(self._weights, gradients)

@@ -10,7 +10,7 @@ from flax import nnx
 
 from bench.adapters.base import Model
 from bench.adapters.jax.layers import Net, key_of, variables_of
-from bench.adapters.jax.training import loss_of, optimizer_of
+from bench.adapters.jax.training import loss_of, optimizer_of, set_rate
 from bench.ops import nodes_for, trained_nodes, values_of
 from bench.weights import is_decayed
 
@@ -101,6 +101,9 @@ class JaxModel(Model):
             self._params, self._others, self._slots, batch
         )
         return loss
+
+    def set_rate(self, rate):
+        self._slots = set_rate(self._slots, rate)
 
     def losses(self, handles):
         return [float(loss) for loss in jax.device_get(list(handles))]

@@ -44,6 +44,16 @@ _LOSSES = {
 # ---- optimisers ---------------------------------------------------------------------------------
 
 
+def clip(recipe, trained):
+    """Clip the gradients of all parameters by their norm together.
+
+    Paddle's own `grad_clip` of an optimiser takes the norm of each group of parameters.
+    """
+    if recipe.get("clip") is not None:
+        tensors = [tensor for _, _, tensor in trained]
+        paddle.nn.utils.clip_grad_norm_(tensors, recipe["clip"])
+
+
 def optimizer_of(recipe, trained, native):
     """Paddle's optimiser of the recipe; `trained` are (node, parameter's name, tensor)."""
     o = recipe["optimizer"]
