@@ -10,7 +10,8 @@ from typing import Any
 LONGEST_S = 1e9
 """No time is longer, in seconds: 30 years."""
 PHASES = (
-    "import", "load", "build", "first-step", "warm-up", "train", "evaluate", "save", "verify"
+    "import", "load", "build", "first-step", "warm-up", "train", "evaluate", "validate", "save",
+    "verify",
 )  # fmt: skip
 _MOST_METRICS = 100
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
@@ -39,6 +40,10 @@ def _count(value: Any) -> bool:
     return _is_number(value) and isinstance(value, int) and 0 <= value <= _LARGEST_COUNT
 
 
+def _count_or_none(value: Any) -> bool:
+    return value is None or _count(value)
+
+
 def _loss(value: Any) -> bool:
     return value is None or _is_number(value)
 
@@ -50,6 +55,10 @@ def _metrics(value: Any) -> bool:
         and all(_NAME.fullmatch(name) for name in value)
         and all(_metric(name, number) for name, number in value.items())
     )
+
+
+def _metrics_or_none(value: Any) -> bool:
+    return value is None or _metrics(value)
 
 
 def _metric(name: str, value: Any) -> bool:
@@ -99,6 +108,7 @@ EVENTS: dict[str, dict[str, Callable[[Any], bool]]] = {
         "loss": _loss,
         "steps_ms": _times_ms,
         "metrics": _metrics,
+        "validation": _metrics_or_none,
         "train_s": is_time,
         "first": _count,
     },
@@ -114,6 +124,7 @@ EVENTS: dict[str, dict[str, Callable[[Any], bool]]] = {
         "metrics": _metrics,
         "loss": _loss,
         "epochs": _count,
+        "best_epoch": _count_or_none,
         "steps": _count,
         "samples": _count,
     },
