@@ -47,16 +47,20 @@ class Job(TypedDict):
 
 
 def check_version(
-    content: Mapping[str, Any], known: int, file: Path | str, *, missing: int | None = None
+    content: object, known: int, file: Path | str, *, missing: int | None = None
 ) -> None:
-    """Refuse a file of a version that this dlbench does not know.
+    """Refuse a file of a version that this dlbench does not know. (What is not an object has none:
+    whoever checks its content says so.)
 
     `missing` is the version of files that carry none; None: each must carry one.
     """
+    if not isinstance(content, Mapping):
+        return
     version = content.get("v", missing)
     if version != known:
         raise UserError(
-            f"{file} has format version {version}; this dlbench reads version {known}.",
+            f"{file} has format version {printable(str(version), 60)}; this dlbench reads"
+            f" version {known}.",
             "Open it with the dlbench that wrote it, or with a newer one.",
         )
 

@@ -6,12 +6,11 @@ import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 from dlbench.campaigns.outcomes import Outcome
-from dlbench.formats import Event, check_version, known_fields
-from dlbench.monitor.resources import TRAINING, PhaseUse, Resources, Stretch
+from dlbench.formats import Event
+from dlbench.monitor.resources import TRAINING, Resources, Stretch
 
 VERSION = 1
 Metrics = dict[str, float | None]
@@ -33,7 +32,7 @@ class Scale:
     data: str = ""
     """The digest of the data."""
     source: str = ""
-    """`real` or `synthetic`."""
+    """`real`, `sample` or `synthetic`."""
     threads: int | None = None
     cpus: float | None = None
     memory_bytes: int | None = None
@@ -82,24 +81,6 @@ class TrialResult:
         content = {"v": VERSION, **asdict(self), "outcome": self.outcome.value}
         return {**content, "resources": content["resources"] or {}}
 
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any], file: Path | str = "trial.json") -> TrialResult:
-        """From the content of `file`; keys that this version does not know are left out."""
-        check_version(content, VERSION, file)
-        own = known_fields(cls, content)
-        own["outcome"] = Outcome(content["outcome"])
-        own["scale"] = Scale(**known_fields(Scale, content.get("scale") or {}))
-        own["resources"] = _resources(content.get("resources") or {})
-        return cls(**own)
-
-
-def _resources(content: Mapping[str, Any]) -> Resources | None:
-    if not content:
-        return None
-    phases = (content.get("per_phase") or {}).items()
-    per_phase = {phase: PhaseUse(**known_fields(PhaseUse, use)) for phase, use in phases}
-    return Resources(**{**known_fields(Resources, content), "per_phase": per_phase})
-
 
 def intervals(events: Iterable[Event]) -> list[Stretch]:
     """The phases' stretches, in seconds since launch."""
@@ -140,8 +121,11 @@ def measure(events: Sequence[Event], phases: Mapping[str, float], rows_a_step: i
     epochs = [event.fields for event in events if event.kind == "epoch"]
     steady = [ms for epoch in epochs for ms in epoch["steps_ms"][epoch["first"] :]]
     result = next((event.fields for event in events if event.kind == "result"), None)
+    last = epochs[-1]["metrics"] if epochs else {}
     metrics: Metrics = {
-        **(named(epochs[-1]["metrics"]) if epochs else {}),
+        # those of the best epoch, where its weights were kept
+        **named(result.get("metrics", last) if result else last),
+        "best_epoch": _finite(result.get("best_epoch")) if result else None,
         "loss": _finite(epochs[-1]["loss"]) if epochs else None,
         # all of training: the phase that is called `train` holds its steady steps alone
         "train_s": sum(phases.get(phase, 0.0) for phase in TRAINING) or None,

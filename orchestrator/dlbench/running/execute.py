@@ -15,14 +15,12 @@ from pathlib import Path
 
 from dlbench.campaigns.outcomes import Outcome, classify
 from dlbench.engines.base import Engine, Exit, Request, Running
-from dlbench.engines.outfolder import open_regular
 from dlbench.engines.refusals import DaemonGone, GpuRefused
 from dlbench.errors import UserError
 from dlbench.formats import Event
 from dlbench.monitor.rate import DEFAULT_HZ
 from dlbench.monitor.sampler import Monitor
 from dlbench.monitor.source import StatsStream
-from dlbench.plain_json import printable
 from dlbench.running.output_use import OutputUse
 from dlbench.running.trial_events import TrialEvents
 
@@ -31,7 +29,6 @@ _GRACE_S = 0.25
 """For a trial that must be stopped; one that the user interrupts gets the engine's own."""
 _DRAIN_S = 0.5
 """For reading what it wrote last, where that can't change its outcome any more."""
-_TAIL_LINES = 20
 _INTERRUPTED = Outcome.INTERRUPTED, "Interrupted by the user."
 
 
@@ -144,16 +141,3 @@ def _attend(
 def _too_much(request: Request) -> tuple[Outcome, str]:
     allowed = request.limits.output_bytes
     return Outcome.OUTPUT_LIMIT, f"It wrote more than {allowed:,} bytes of output."
-
-
-def log_tail(log: Path) -> list[str]:
-    """The last lines of a log, without the user's home folder in them."""
-    try:
-        with open_regular(log) as file:
-            file.seek(0, 2)
-            file.seek(max(0, file.tell() - 16384))
-            text = file.read().decode("utf-8", "replace")
-    except OSError:
-        return []
-    lines = text.replace(str(Path.home()), "~").splitlines()[-_TAIL_LINES:]
-    return [printable(line) for line in lines]
