@@ -17,7 +17,7 @@ _MOST_METRICS = 100
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _LARGEST_COUNT = 2**53
 _SCORES = ("accuracy", "binary-accuracy")
-"""Metrics from 0 to 1; a mean error is 0 or more."""
+"""Metrics from 0 to 1; a mean error and a perplexity are 0 or more."""
 
 
 def _is_number(value: object) -> bool:
@@ -66,7 +66,15 @@ def _metric(name: str, value: Any) -> bool:
         return value is None or _is_number(value)
     if name in _SCORES:
         return bool(0 <= value <= 1)
-    return bool(value >= 0) if name.startswith("mean-") else True
+    return bool(value >= 0) if name.startswith(("mean-", "perplexity")) else True
+
+
+def _metrics_or_none(value: Any) -> bool:
+    return value is None or _metrics(value)
+
+
+def _count_or_none(value: Any) -> bool:
+    return value is None or _count(value)
 
 
 def _error(value: Any) -> bool:
