@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import re
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dlbench.environments.installs import package_of
@@ -54,7 +54,7 @@ _MOST_SHOWN = 3
 
 
 @dataclass(frozen=True)
-class Installed:
+class SitePackages:
     """What `LISTING` printed."""
 
     names: frozenset[str]
@@ -65,7 +65,7 @@ class Installed:
     """The lines of each RECORD, by the name of its folder."""
 
     @classmethod
-    def parse(cls, printed: str) -> Installed:
+    def parse(cls, printed: str) -> SitePackages:
         names: set[str] = set()
         hashes: dict[str, str] = {}
         records: dict[str, list[str]] = {}
@@ -82,7 +82,7 @@ class Installed:
         return cls(frozenset(names), hashes, kept)
 
 
-def changes(lock: Lock, target: Target, installed: Installed) -> list[str]:
+def changes(lock: Lock, target: Target, installed: SitePackages) -> list[str]:
     """Which files are not those of the packages, in words: nothing, if all are."""
     expected: dict[str, set[str]] = {}
     for entry, file in lock.files_for(target):
@@ -103,18 +103,12 @@ def changes(lock: Lock, target: Target, installed: Installed) -> list[str]:
     ]
 
 
-def _recorded(entry: Entry, file: File, installed: Installed) -> dict[str, str]:
+def _recorded(entry: Entry, file: File, installed: SitePackages) -> dict[str, str]:
     """The hash of each file of a package below site-packages; empty where it has none."""
-    place = location(file)
-    lines: Iterable[str] = ()
-    if not file.is_sdist and place.is_file():
-        with zipfile.ZipFile(place) as wheel:
-            (record,) = (n for n in wheel.namelist() if re.fullmatch(r"[^/]+\.dist-info/RECORD", n))
-            lines = wheel.read(record).decode().splitlines()
-    else:
-        for name, own in installed.records.items():
-            if (known := package_of(name)) and known[0] == normalised(entry.name):
-                lines = own
+    lines = _listed(file)
+    if lines is None:
+        own = (name for name in installed.records if _is_of(name, entry))
+        lines = installed.records.get(next(own, ""), ())
     rows = [row for row in csv.reader(lines) if len(row) > 1]
     moved = [(_MOVED.fullmatch(path), path, hashed) for path, hashed, *_ in rows]
     return {
@@ -122,6 +116,23 @@ def _recorded(entry: Entry, file: File, installed: Installed) -> dict[str, str]:
         for match, path, hashed in moved
         if match or not (path.startswith(("../", "/")) or re.match(r"[^/]+\.data/", path))
     }
+
+
+def _listed(file: File) -> Sequence[str] | None:
+    """The lines of a wheel's own RECORD; None: it is no wheel, or not in the cache."""
+    if file.is_sdist:
+        return None
+    try:
+        with zipfile.ZipFile(location(file)) as wheel:
+            (record,) = (n for n in wheel.namelist() if re.fullmatch(r"[^/]+\.dist-info/RECORD", n))
+            return wheel.read(record).decode().splitlines()
+    except (OSError, ValueError, zipfile.BadZipFile):
+        return None
+
+
+def _is_of(info: str, entry: Entry) -> bool:
+    known = package_of(info)
+    return known is not None and known[0] == normalised(entry.name)
 
 
 def _told(paths: list[str], one: str, many: str) -> list[str]:

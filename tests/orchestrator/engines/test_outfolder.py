@@ -88,6 +88,13 @@ def test_clear_deletes_everything_and_follows_nothing(tmp_path: Path) -> None:
     (out / "link").symlink_to(other)
     (out / "deep/link").symlink_to(other / "kept")
     os.mkfifo(out / "pipe")
+    for _ in range(3000):  # deeper than Python can descend, and a longer path than there can be
+        (out / "x").mkdir()
+        (out / "x/file").write_text("x")
+        if (out / "deepest").exists():
+            (out / "deepest").rename(out / "x/y")
+        (out / "x").rename(out / "deepest")
+    (out / "deep").chmod(0)
     clear(out)
     assert list(out.iterdir()) == []
     assert (other / "kept").exists()
