@@ -6,7 +6,10 @@ import os
 import time
 
 VERSION = 1
-PHASES = ("import", "load", "build", "first-step", "warm-up", "train", "evaluate", "save", "verify")
+PHASES = (
+    "import", "load", "build", "first-step", "warm-up", "train", "evaluate", "validate", "save",
+    "verify",
+)  # fmt: skip
 
 _JOB_KEYS = {
     "v": int, "id": str, "action": str, "framework": str, "version": str, "adapter": str,

@@ -10,6 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from dlbench.cli import (
+    campaigns,
     compare,
     data,
     doctor,
@@ -37,7 +38,6 @@ app = typer.Typer(
     name="dlbench",
     help="Compare deep learning frameworks on models proven to be the same.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -45,6 +45,7 @@ app = typer.Typer(
 run.register(app)
 verify.register(app)
 show.register(app)
+campaigns.register(app)
 report.register(app)
 watch.register(app)
 compare.register(app)
@@ -59,7 +60,7 @@ search_path.add_path_option(
     listing.app, {"releases", "workloads", "datasets", "suites", "adapters"}
 )
 search_path.add_path_option(images.app, {"build", "list", "verify", "prune"})
-search_path.add_path_option(data.app, {"list", "fetch", "verify"})
+search_path.add_path_option(data.app, {"list", "fetch", "verify", "path"})
 
 
 @app.callback(invoke_without_command=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
+from dlbench.analysis.circumstances import NOTES, with_notes
 from dlbench.analysis.columns import TABLES
 from dlbench.analysis.results import Results, open_results
 from dlbench.campaigns.archive_file import SUFFIX
@@ -43,7 +44,7 @@ def export(paths: Sequence[Path], form: str, out: Path) -> ExportSummary:
         if form == "mlflow":
             from dlbench.sharing.mlflow import write_mlflow
 
-            trials = scrubbed(results.trials(), Scrubber())
+            trials = scrubbed(with_notes(results.trials()), Scrubber())
             rows = {"trials": write_mlflow(trials, results.curves(), making)}
             files: tuple[str, ...] = ()
         else:
@@ -66,7 +67,8 @@ def _tables(results: Results, form: str, folder: Path) -> dict[str, int]:
     scrubber = Scrubber()
     rows = {}
     for name in TABLES:
-        frame = scrubbed(getattr(results, name)(), scrubber)
+        table = getattr(results, name)()
+        frame = scrubbed(with_notes(table) if name == "trials" else table, scrubber)
         rows[name] = frame.height
         path = folder / f"{name}.{form}"
         if form == "parquet":
@@ -79,6 +81,7 @@ def _tables(results: Results, form: str, folder: Path) -> dict[str, int]:
         name: {column.name: column.meaning for column in columns}
         for name, columns in TABLES.items()
     }
+    meanings["trials"]["notes"] = NOTES
     (folder / "columns.json").write_text(json.dumps(meanings, indent=1))
     return rows
 

@@ -200,7 +200,7 @@ def test_the_command_as_json(faulty: Faulty) -> None:
     assert done.returncode == 1, done.stderr
     (entry,) = json.loads(done.stdout)
     assert entry["release"] == faulty.name
-    assert entry["workload"] == "enthalpy-fcrn-10"
+    assert entry["workload"] == "jarvis-fcrn-10"  # of which the other name is an alias
     assert entry["passed"] is False
     failed = [check for check in entry["checks"] if not check["passed"]]
     assert failed[0]["name"] == "sgd-nesterov-decay-steps"
