@@ -10,7 +10,8 @@ from typing import Any
 LONGEST_S = 1e9
 """No time is longer, in seconds: 30 years."""
 PHASES = (
-    "import", "load", "build", "first-step", "warm-up", "train", "evaluate", "save", "verify"
+    "import", "load", "build", "first-step", "warm-up", "train", "evaluate", "validate", "save",
+    "verify",
 )  # fmt: skip
 _MOST_METRICS = 100
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")

@@ -53,7 +53,7 @@ _SCORES: dict[str, Shape] = {
 }  # fmt: skip
 _TIMES = (
     "train_s", "steady_s", "import_s", "load_s", "build_s", "first_step_s", "warm_up_s",
-    "evaluate_s", "save_s",
+    "evaluate_s", "validate_s", "save_s",
 )  # fmt: skip
 _STEPS = ("step_ms_median", "step_ms_mean", "step_ms_p05", "step_ms_p95", "step_ms_sd")
 _NUMBER = optional(number())

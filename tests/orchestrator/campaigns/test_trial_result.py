@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dlbench.campaigns import trial_file
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.campaigns.trial_file import read_result
 from dlbench.campaigns.trial_result import (
@@ -101,6 +103,10 @@ def read(tmp_path: Path, content: dict[str, Any]) -> TrialResult:
 def test_what_is_written_is_read(tmp_path: Path, resources: Resources | None) -> None:
     whole = result(resources=resources, scale=Scale(epochs=2, batch=32), outcome=Outcome.OOM)
     assert read(tmp_path, whole.to_json()) == whole
+
+
+def test_every_field_is_checked() -> None:
+    assert set(trial_file._FIELDS) == {field.name for field in fields(TrialResult)}
 
 
 def test_unknown_keys_are_left_out(tmp_path: Path) -> None:
