@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dlbench.errors import UserError, unknown
+from dlbench.shapes import shown
 from dlbench.statistics import looks
 from dlbench.statistics.sample_size import fewest_repeats
 from dlbench.statistics.words import count, listing
@@ -22,6 +23,7 @@ DECIDED = "decided"
 _NOTHING_TO_COMPARE = 3
 """Repeats where there is one contender: enough to see how much its times vary."""
 _USUAL_MOST = 20
+_MOST_REPEATS = 100_000
 
 
 def rivals(contenders: Sequence[Trial]) -> int:
@@ -55,9 +57,13 @@ def planned_looks(
         raise UserError("There is nothing to decide: only one contender.", "Name another release.")
     needed = repeats_needed(contenders)
     most = at_most if at_most is not None else max(_USUAL_MOST, 2 * needed, repeats or 0)
+    if most > _MOST_REPEATS:
+        raise UserError(
+            f"--at-most {shown(most)} is not possible.", f"Give up to {_MOST_REPEATS:,} repeats."
+        )
     if most < max(needed, repeats or 0):
         raise UserError(
-            f"--at-most {most} is not possible.",
+            f"--at-most {shown(most)} is not possible.",
             f"Between {contenders} contenders a difference needs {needed} repeats"
             + (f", and --repeats asks for {repeats}." if repeats else "."),
         )
