@@ -7,7 +7,7 @@ Metrics, curves and resources are computed from the events and samples by dlbenc
 With --releases N it has as many releases of one framework on one workload instead.
 
     python scripts/make_campaign.py OUT [--trials 10000] [--steps 500] [--samples 100] [--seed 1]
-                                        [--releases N]
+        [--workloads 5] [--releases N]
 """
 
 from __future__ import annotations
@@ -87,6 +87,7 @@ class Size:
     steps: int = 500
     samples: int = 100
     seed: int = 1
+    workloads: int = len(WORKLOADS)
     releases: int = 0
     """So many releases of one framework on one workload; 0: the usual contenders."""
 
@@ -117,7 +118,8 @@ def make(folder: Path, size: Size, workers: int = 2) -> Campaign:
 
 
 def planned(size: Size) -> Iterator[Trial]:
-    cells = [(w, r, d) for w in WORKLOADS for r in RELEASES for d in ("cpu", "gpu")]
+    workloads = list(WORKLOADS)[: size.workloads]
+    cells = [(w, r, d) for w in workloads for r in RELEASES for d in ("cpu", "gpu")]
     if size.releases:
         cells = [("mnist-cnn", f"pytorch@1.{minor}.0", "cpu") for minor in range(size.releases)]
     rng = np.random.default_rng(size.seed)
@@ -271,9 +273,10 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=Size.steps, help="a trial")
     parser.add_argument("--samples", type=int, default=Size.samples, help="a trial")
     parser.add_argument("--seed", type=int, default=Size.seed)
+    parser.add_argument("--workloads", type=int, default=Size.workloads, help="how many of five")
     parser.add_argument("--releases", type=int, default=Size.releases)
     chosen = parser.parse_args()
-    size = Size(chosen.trials, chosen.steps, chosen.samples, chosen.seed, chosen.releases)
+    size = Size(**{name: value for name, value in vars(chosen).items() if name != "out"})
     make(chosen.out, size, workers=os.cpu_count() or 1)
     print(
         f"{chosen.out}: {size.trials:,} trials, {size.trials * size.samples:,} samples, "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +20,8 @@ from dlbench.sharing.new_folder import whole_folder
 from dlbench.sharing.scrub import Scrubber
 
 FORMATS = ("csv", "parquet", "json", "mlflow", "archive")
-_FORMULA = r"^[=+\-@\t\r]"
-"""How a cell begins that a spreadsheet would compute."""
+_FORMULA = "^[=+\\-@\t\r\n＝＋－＠]"
+"""How a cell or a heading begins that a spreadsheet would compute."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def scrubbed(frame: pl.DataFrame, scrubber: Scrubber) -> pl.DataFrame:
 
 
 def _harmless(frame: pl.DataFrame) -> pl.DataFrame:
-    """Text that a spreadsheet would take for a formula gets a quote before it."""
+    """Text that a spreadsheet would take for a formula gets a quote before it, headings too."""
     texts = [name for name, kind in frame.schema.items() if kind == pl.String]
     return frame.with_columns(
         pl.when(pl.col(name).str.contains(_FORMULA))
@@ -107,4 +108,4 @@ def _harmless(frame: pl.DataFrame) -> pl.DataFrame:
         .otherwise(pl.col(name))
         .alias(name)
         for name in texts
-    )
+    ).rename(lambda name: f"'{name}" if re.match(_FORMULA, name) else name)
