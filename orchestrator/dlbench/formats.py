@@ -17,6 +17,10 @@ VERSION = 1
 """Of jobs and events."""
 LONGEST_LINE = 4 << 20
 """Of an event, in bytes."""
+_MOST_PARTS = 20_000
+"""Lists, objects and texts of an event; numbers are not counted."""
+_LONGEST_KEPT = 256 << 10
+"""Of one that trial.json repeats."""
 
 Action = Literal["train", "verify"]
 
@@ -89,6 +93,9 @@ def parse_event(line: bytes) -> Event:
     """An event from its line, its time as written; every value is in its range."""
     if len(line) > LONGEST_LINE:
         raise BadEvent(f"a line of {len(line):,} bytes; at most {LONGEST_LINE:,} are allowed")
+    # before it is parsed, which would take long and much memory
+    if line.count(b"[") + line.count(b"{") + line.count(b'"') / 2 > _MOST_PARTS:
+        raise BadEvent(f"a line of more than {_MOST_PARTS:,} lists, objects and texts")
     try:
         content = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -100,6 +107,8 @@ def parse_event(line: bytes) -> Event:
     keys = EVENTS.get(kind) if isinstance(kind, str) else None
     if kind is None or keys is None:
         raise BadEvent(f"an unknown event: {_shown(line)}")
+    if kind in ("stack", "model") and len(line) > _LONGEST_KEPT:
+        raise BadEvent(f"event {kind!r} of {len(line):,} bytes; it may have {_LONGEST_KEPT:,}")
     if not is_time(t):
         raise BadEvent(f"event {kind!r} with a wrong time 't': {_shown(line)}")
     for key, fits in keys.items():

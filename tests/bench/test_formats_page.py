@@ -128,7 +128,7 @@ def test_every_metric_of_a_trial_is_named() -> None:
     epoch = {"loss": 1.0, "steps_ms": [2.0, 1.0, 1.0], "first": 1, "metrics": scored}
     events = [Event(1.0, "epoch", epoch), Event(2.0, "result", {"samples": 3})]
     names = set(measure(events, phases, 1))
-    of_recipe = {"accuracy", "mae", "mse"}
+    of_recipe = {"accuracy", "mae", "mse", "perplexity"}
     assert names - of_recipe == set(keys("Metrics"))
     assert all(f"`{name}`" in section("Metrics") for name in names & of_recipe)
     assert of_recipe <= names

@@ -82,11 +82,14 @@ class Spoilt(plain.Reference):
                 file.write(os.urandom(1 << 20)); file.flush()
         time.sleep(30)
     def hides(self):
-        file = open(os.path.join(OUT, "big"), "wb", buffering=0)
-        os.unlink(file.name)
-        for _ in range(256):
-            file.write(os.urandom(1 << 20))
+        self.files = [open(os.path.join(OUT, str(i)), "wb", buffering=0) for i in range(5)]
+        for file in self.files:
+            os.unlink(file.name)
+            os.posix_fallocate(file.fileno(), 0, 10 << 20)
         time.sleep(30)
+    def allocates(self):
+        with open(os.path.join(OUT, "big"), "wb") as file:
+            os.posix_fallocate(file.fileno(), 0, 12 << 30)
     def flood(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
@@ -107,7 +110,8 @@ class Spoilt(plain.Reference):
 
 VARIANTS = (
     "good", "slow", "nan", "segfault", "raises", "exits", "leaves", "garbage", "long-line",
-    "wrong-version", "fills", "hides", "flood", "forges", "memory", "child", "unsupported",
+    "wrong-version", "fills", "hides", "allocates", "flood", "forges", "memory", "child",
+    "unsupported",
 )  # fmt: skip
 
 

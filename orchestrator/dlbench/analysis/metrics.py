@@ -66,6 +66,7 @@ STEP = Metric(
 ACCURACY = Metric("accuracy", "Accuracy", "accuracy", SCORE, "", "%", 100.0, in_report=True)
 MAE = Metric("mae", "Mean absolute error", "mae", LOSS, in_report=True)
 MSE = Metric("mse", "Mean squared error", "mse", LOSS, in_report=True)
+PERPLEXITY = Metric("perplexity", "Perplexity", "perplexity", LOSS, in_report=True)
 PEAK_MEMORY = Metric(
     "peak_memory_bytes", "Peak memory", "peak memory (bytes)", MEMORY, "memory", "MB", 1e-6,
     in_report=True,
@@ -79,7 +80,7 @@ GPU_ENERGY = Metric(
 )
 CPU = Metric("cpu_seconds", "CPU time", "CPU time (s)", CPU_TIME, unit="s", in_report=True)
 
-QUALITY = (ACCURACY, MAE, MSE)
+QUALITY = (ACCURACY, MAE, MSE, PERPLEXITY)
 KNOWN = (
     TRAINING, SPEED, STEP, *QUALITY, PEAK_MEMORY, GPU_MEMORY, GPU_ENERGY, CPU,
     Metric("cpu_percent_mean", "CPU use", "CPU use (% of the allotted cores)", USE, "cpu", "%"),

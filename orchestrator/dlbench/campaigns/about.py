@@ -46,6 +46,10 @@ class CampaignAbout:
     engine: str = ""
     hz: float = DEFAULT_HZ
     notes: tuple[str, ...] = ()
+    looks: tuple[int, ...] = ()
+    """With `--until decided`: after how many repeats it was planned to look. Else empty."""
+    looked: tuple[bool, ...] = ()
+    """What each look that was made found: whether the leader was known."""
     origins: tuple[Mapping[str, str], ...] = ()
     """What did not ship with dlbench (running/origins.py)."""
     machine: Mapping[str, Any] = field(default_factory=dict)
@@ -54,6 +58,11 @@ class CampaignAbout:
     """Those of a merged campaign."""
     merged: tuple[CampaignAbout, ...] = ()
     """The campaigns that it was merged of."""
+
+    @property
+    def looks_left(self) -> bool:
+        """Whether it goes on until the leader is known."""
+        return len(self.looked) < len(self.looks) and not any(self.looked)
 
     def to_json(self) -> dict[str, Any]:
         content: dict[str, Any] = {"v": VERSION}
@@ -117,6 +126,8 @@ _ABOUT: Shape = record(
         "engine": label,
         "hz": number(SLOWEST_HZ, FASTEST_HZ),
         "notes": list_of(text),
+        "looks": list_of(COUNT),
+        "looked": list_of(flag),
         "origins": list_of(_ORIGIN),
         "machine": _MACHINE,
         "machines": list_of(_MACHINE, _MOST_PARTS),

@@ -55,13 +55,19 @@ class Campaign:
         campaign.check_new()
         try:
             (folder / "trials").mkdir(parents=True, exist_ok=True)
-            plan = "".join(json.dumps(trial.to_json()) + "\n" for trial in trials)
-            write_whole(folder / "plan.jsonl", plan)
-            # last: with it the folder becomes a campaign
-            write_whole(folder / "campaign.json", json.dumps(about.to_json(), indent=1))
+            campaign.write_plan(trials)
+            campaign.write_about(about)  # last: with it the folder becomes a campaign
         except OSError as error:
             raise campaign._unwritable(error) from error
         return campaign
+
+    def write_plan(self, trials: Iterable[Trial]) -> None:
+        """All trials, in order of execution: a plan may grow, what is in it stays."""
+        plan = "".join(json.dumps(trial.to_json()) + "\n" for trial in trials)
+        write_whole(self.folder / "plan.jsonl", plan)
+
+    def write_about(self, about: CampaignAbout) -> None:
+        write_whole(self.folder / "campaign.json", json.dumps(about.to_json(), indent=1))
 
     def check_new(self) -> None:
         """Find out that results can't be written before an hour has gone into preparing them."""

@@ -96,10 +96,28 @@ class CampaignFollower:
             if sample is not None:
                 yield sample
 
+    def grown(self) -> bool:
+        """Whether trials were added to the plan; they are followed from now on."""
+        if self._open:
+            return False
+        trials = self.campaign.trials()
+        more = trials[len(self.trials) :]
+        self._open = {trial.id: trial for trial in more}
+        self.trials = trials
+        return bool(more)
+
+    def ended(self) -> bool:
+        """Whether nothing is left and nothing will be added."""
+        return not self._open and not (self.running() and self.campaign.about().looks_left)
+
+    def running(self) -> bool:
+        """Whether a process works on it."""
+        return held(self.campaign.folder / ".lock")
+
     def stopped(self) -> bool:
         """Whether no process works on it any more, although trials are left."""
         silent = time.monotonic() - self._last_news
-        return silent > _SILENT_S and not held(self.campaign.folder / ".lock")
+        return silent > _SILENT_S and not self.running()
 
 
 class _Tail:

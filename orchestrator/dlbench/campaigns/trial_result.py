@@ -32,7 +32,7 @@ class Scale:
     data: str = ""
     """The digest of the data."""
     source: str = ""
-    """`real` or `synthetic`."""
+    """`real`, `sample` or `synthetic`."""
     threads: int | None = None
     cpus: float | None = None
     memory_bytes: int | None = None
@@ -121,8 +121,11 @@ def measure(events: Sequence[Event], phases: Mapping[str, float], rows_a_step: i
     epochs = [event.fields for event in events if event.kind == "epoch"]
     steady = [ms for epoch in epochs for ms in epoch["steps_ms"][epoch["first"] :]]
     result = next((event.fields for event in events if event.kind == "result"), None)
+    last = epochs[-1]["metrics"] if epochs else {}
     metrics: Metrics = {
-        **(named(epochs[-1]["metrics"]) if epochs else {}),
+        # those of the best epoch, where its weights were kept
+        **named(result.get("metrics", last) if result else last),
+        "best_epoch": _finite(result.get("best_epoch")) if result else None,
         "loss": _finite(epochs[-1]["loss"]) if epochs else None,
         # all of training: the phase that is called `train` holds its steady steps alone
         "train_s": sum(phases.get(phase, 0.0) for phase in TRAINING) or None,

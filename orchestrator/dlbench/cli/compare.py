@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dlbench.cli import completion
 from dlbench.cli.console import Json
+from dlbench.cli.options import Only
 
 if TYPE_CHECKING:
     from dlbench.analysis.campaign_comparison import CampaignComparison
@@ -21,12 +23,20 @@ _OVER = ("workload", "report")
 def register(app: typer.Typer) -> None:
     @app.command("compare")
     def compare(
-        campaigns: Annotated[list[Path], typer.Argument(help="Campaign folders or archives.")],
+        campaigns: Annotated[
+            list[Path] | None,
+            typer.Argument(
+                metavar="DIR",
+                help="Campaign folders or archives; none: the newest one in results/.",
+                autocompletion=completion.campaigns,
+            ),
+        ] = None,
         metric: Annotated[
             list[str] | None,
             typer.Option(
+                autocompletion=completion.metrics,
                 help="time, step_ms, throughput, accuracy, memory, cpu, energy or any column of"
-                " the trials' table. Repeatable; none: time and accuracy."
+                " the trials' table. Repeatable; none: time and accuracy.",
             ),
         ] = None,
         by: Annotated[
@@ -78,6 +88,7 @@ def register(app: typer.Typer) -> None:
         verbose: Annotated[
             bool, typer.Option("--verbose", help="Also p-values and the tests behind each answer.")
         ] = False,
+        only: Only = None,
         json: Json = False,
     ) -> None:
         """Say which differences between releases, devices or variants are real.
@@ -89,7 +100,7 @@ def register(app: typer.Typer) -> None:
         3, 0.
 
         \b
-        dlbench compare results/2026-11-16_0312-quick --metric step_ms
+        dlbench compare results/2026-11-16_0312-digits-cnn-jax-numpy --metric step_ms
         dlbench compare results/a results/b --by device --metric time
         dlbench compare results/new --baseline results/old --fail-if "step_ms > 1.05"
         dlbench compare results/new --against pytorch@2.0.1 --fail-if "step_ms > 1.05"
@@ -98,6 +109,8 @@ def register(app: typer.Typer) -> None:
         from dlbench.analysis.comparison_json import comparison_json, threshold_json
         from dlbench.analysis.power_plan import plan_power as planned
         from dlbench.analysis.regression import check_regressions
+        from dlbench.analysis.selection import only as only_these
+        from dlbench.campaigns.campaign_list import newest
         from dlbench.cli.comparison_text import print_checked, print_comparison, print_error_rate
         from dlbench.cli.console import print_json
         from dlbench.errors import UserError, unknown
@@ -112,8 +125,8 @@ def register(app: typer.Typer) -> None:
             raise UserError("--baseline and --against exclude each other.", "Give one of them.")
         if alpha_over not in _OVER:
             raise unknown("value of --alpha-over", alpha_over, _OVER)
-        results = dlbench.open(campaigns)
-        share = _share(alpha, look)
+        results = only_these(dlbench.open(campaigns or [newest()]), only)
+        share = _share(alpha, look, results)
         checked: tuple[ThresholdResult, ...] = ()
         comparisons: list[CampaignComparison] = []
         if fail_if:
@@ -154,14 +167,14 @@ def register(app: typer.Typer) -> None:
             raise typer.Exit(code)
 
 
-def _share(alpha: float, look: int | None) -> float:
-    """What is left of alpha for this look."""
+def _share(alpha: float, look: int | None, results: Results) -> float:
+    """What is left of alpha for this look; of looks that a campaign planned, it knows itself."""
     from dlbench.errors import UserError
     from dlbench.statistics.looks import alpha_at_look
 
     if look is not None and look < 1:
         raise UserError(f"There is no look {look}.", "Count them from 1.")
-    return alpha if look is None else alpha_at_look(alpha, look)
+    return results.share(alpha) if look is None else alpha_at_look(alpha, look)
 
 
 def _compared(
@@ -184,7 +197,7 @@ def _usual(results: Results, wanted: float | None) -> list[str]:
     """Training time, and the quality that the workloads measure; if a difference is wanted, the one
     that it can be of: factors lie about 1, differences of accuracies do not reach a half."""
     trials = results.trials()
-    known = [c for c in ("accuracy", "mae") if trials[c].count() > 0][:1]
+    known = [c for c in ("accuracy", "mae", "mse", "perplexity") if trials[c].count() > 0][:1]
     if wanted is None:
         return ["time", *known]
     return ["time"] if abs(wanted) >= 0.5 or not known else known

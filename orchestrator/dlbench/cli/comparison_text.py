@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from dlbench.cli.console import say
+
 if TYPE_CHECKING:
     from dlbench.analysis.campaign_comparison import CampaignComparison, CaseComparison
     from dlbench.statistics.power import RepeatPlan
     from dlbench.statistics.thresholds import ThresholdResult
 
 _MARKS = {0: "ok", 1: "REGRESSION", 3: "UNDECIDED", 4: "MISSING", 5: "BROKEN"}
-
-
-def say(text: str) -> None:
-    from dlbench.cli.console import stdout
-
-    console = stdout()
-    console.print(text, markup=False, soft_wrap=not console.is_terminal)
 
 
 def print_comparison(
@@ -78,8 +73,6 @@ def _print_case(case: CaseComparison, by: str, verbose: bool) -> None:
 
 
 def _print_table(case: CaseComparison) -> None:
-    from rich.markup import escape
-
     from dlbench.analysis.circumstances import group_notes
     from dlbench.cli.console import print_table
     from dlbench.statistics.words import number, together
@@ -106,7 +99,7 @@ def _print_table(case: CaseComparison) -> None:
         if group.name in case.steadiness.groups:
             notes += dict.fromkeys(f.concern.value for f in case.steadiness.groups[group.name])
         spread = number(summary.sd * factor, 2) if summary.sd is not None else "-"
-        rows.append([escape(group.name), str(summary.n), shown, interval, spread, ", ".join(notes)])
+        rows.append([group.name, str(summary.n), shown, interval, spread, ", ".join(notes)])
     unit = f" ({case.metric.unit})" if case.metric.unit else ""
     span = names.pop() if len(names) == 1 else "95 % interval"
     print_table(["group", ">n", f">{case.metric.middle}{unit}", f">{span}", ">sd", ""], rows)
@@ -114,8 +107,6 @@ def _print_table(case: CaseComparison) -> None:
 
 def _print_speedups(comparison: CampaignComparison) -> None:
     """All of them at a glance."""
-    from rich.markup import escape
-
     from dlbench.cli.console import print_table
 
     rows = []
@@ -123,7 +114,7 @@ def _print_speedups(comparison: CampaignComparison) -> None:
         for verdict in case.comparison.verdicts:
             size = verdict.effect.magnitude if verdict.effect else "-"
             pair = f"{verdict.first} against {verdict.second}"
-            rows.append([escape(case.case.label), pair, size, verdict.decision.value])
+            rows.append([case.case.label, pair, size, verdict.decision.value])
     print_table(["", "devices", ">factor", "verdict"], rows, title="\nspeed-ups")
 
 

@@ -20,7 +20,12 @@ class Limits:
     seconds: float | None = None
     pids: int = 4096
     output_bytes: int = 4 << 30
-    """Of all files together, and of each."""
+    """Of all files together."""
+
+    @property
+    def file_bytes(self) -> int:
+        """Of each file, by the kernel: one that reaches it is over the limit on all of them."""
+        return self.output_bytes + (1 << 20)
 
 
 @dataclass(frozen=True)

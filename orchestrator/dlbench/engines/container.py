@@ -74,7 +74,7 @@ def create(api: APIClient, daemon: Daemon, request: Request, cgroup_parent: str 
         memswap_limit=limits.memory_bytes,
         nano_cpus=None if limits.cpus is None else round(limits.cpus * 1e9),
         device_requests=_devices(request.gpus),
-        ulimits=_file_limits(limits.output_bytes),
+        ulimits=_file_limits(limits.file_bytes),
         cgroup_parent=cgroup_parent,
         # The output is read from the attached stream; the daemon keeps no second copy of it.
         log_config=_no_log(),

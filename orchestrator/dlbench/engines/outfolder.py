@@ -7,7 +7,7 @@ a link, waits on a pipe or walks without end.
 from __future__ import annotations
 
 import os
-import shutil
+import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
@@ -60,13 +60,54 @@ def _walk(handle: int, entries: int, depth: int) -> tuple[int, int]:
 
 
 def clear(folder: Path) -> None:
-    """Delete everything in `folder`, as far as this user may. Links are deleted, not followed."""
-    for entry in folder.iterdir() if folder.is_dir() and not folder.is_symlink() else ():
-        if entry.is_dir() and not entry.is_symlink():
-            shutil.rmtree(entry, ignore_errors=True)
-        else:
-            with suppress(OSError):
-                entry.unlink()
+    """Delete everything in `folder`, as far as this user may, however deep it is.
+
+    Links are deleted, not followed. What is in an inner folder is first moved up to `folder`, so
+    that no path gets long and no depth has to be descended to."""
+    try:
+        handle = os.open(folder, _FOLDER)
+    except OSError:
+        return
+    try:
+        while sum(_deleted(handle, name) for name in _names(handle)):
+            pass
+    finally:
+        os.close(handle)
+
+
+def _deleted(handle: int, name: str) -> bool:
+    """Delete a file, or a folder whose inner folders go to where it was; False: it can't be."""
+    try:
+        if not _is_folder(handle, name):
+            os.unlink(name, dir_fd=handle)
+            return True
+        inner = os.open(name, _FOLDER, dir_fd=handle)
+        try:
+            for each in _names(inner):
+                if _is_folder(inner, each):
+                    up = secrets.token_hex(8)
+                    os.rename(each, up, src_dir_fd=inner, dst_dir_fd=handle)
+                else:
+                    os.unlink(each, dir_fd=inner)
+        finally:
+            os.close(inner)
+        os.rmdir(name, dir_fd=handle)
+        return True
+    except OSError:
+        return False
+
+
+def _names(handle: int) -> list[str]:
+    with os.scandir(handle) as listing:
+        return [entry.name for entry in listing]
+
+
+def _is_folder(handle: int, name: str) -> bool:
+    """Whether it is one, which then may be opened: its owner may have taken our rights to it."""
+    if not stat.S_ISDIR(os.stat(name, dir_fd=handle, follow_symlinks=False).st_mode):
+        return False
+    os.chmod(name, 0o700, dir_fd=handle)
+    return True
 
 
 def open_files(pid: int, mapped: bool = False) -> Iterator[os.stat_result]:

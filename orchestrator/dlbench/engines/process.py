@@ -162,8 +162,10 @@ class RunningProcess:
         """Put the waiting process where it belongs; says how many cores it has."""
         if self._group is not None:
             self._group.enter(self._pid)
-        most = limits.output_bytes
-        resource.prlimit(self._pid, resource.RLIMIT_FSIZE, (most, most))
+        _, hardest = resource.prlimit(self._pid, resource.RLIMIT_FSIZE)
+        if hardest == resource.RLIM_INFINITY or hardest > limits.file_bytes:
+            most = limits.file_bytes, limits.file_bytes
+            resource.prlimit(self._pid, resource.RLIMIT_FSIZE, most)
         cores = sorted(os.sched_getaffinity(0))
         if limits.cpus is None:
             return float(len(cores))

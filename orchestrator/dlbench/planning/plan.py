@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from dlbench.environments import releases
 from dlbench.environments.releases import Release
 from dlbench.errors import UserError, unknown
 from dlbench.planning.choices import Choices
+from dlbench.planning.repeats import planned_looks, repeats_needed, rivals
 from dlbench.shapes import SECONDS, label, list_of, number, optional, record_of, shown, whole
 from dlbench.suites import Suite
 
@@ -28,6 +29,8 @@ MOST_TRIALS = 100_000
 DEVICES = ("cpu", "gpu")
 SETTINGS = ("matched", "native")
 SOURCES = ("real", "synthetic")
+_LABEL = re.compile(r"[^\W_][\w .-]{0,59}")
+"""It becomes part of a folder's name."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,16 @@ class Trial:
     save: bool = False
     usual_variant: bool = True
     """Whether `variant` is the release's usual one, which need not be named."""
+
+    @property
+    def contender(self) -> tuple[str, str, str, str, str]:
+        """Who it is a replicate of: what all its repeats have in common."""
+        return self.workload, self.release, self.variant, self.device, self.setting
+
+    @property
+    def case(self) -> tuple[str, str, str]:
+        """Where contenders are compared with each other."""
+        return self.workload, self.device, self.setting
 
     @property
     def limits(self) -> Limits:
@@ -92,14 +105,19 @@ class Draft:
     suite: Suite
     trials: tuple[Trial, ...]
     notes: tuple[str, ...]
+    looks: tuple[int, ...] = ()
+    """With `--until decided`: after how many repeats the results are looked at."""
 
 
 def draft(choices: Choices, engine: str) -> Draft:
     """Plan the trials. Everything misspelt or impossible is found here."""
     suite = _merged(suites.find(choices.suite), choices)
     gpus = _gpus(choices)
-    seconds = duration(suite.time_limit)
-    threads = _threads(choices.threads)
+    if choices.label is not None and not _LABEL.fullmatch(choices.label):
+        raise UserError(
+            f"{choices.label!r} can't be the name of a campaign.",
+            "Use up to 60 letters, digits, spaces, `.`, `_` and `-`, a letter or digit first.",
+        )
     memory = size(choices.memory) if choices.memory else None
     if choices.cpus is not None and not 0.01 <= choices.cpus <= _MOST_CPUS:
         raise UserError(
@@ -107,47 +125,57 @@ def draft(choices: Choices, engine: str) -> Draft:
             f"Give a number from 0.01 to {_MOST_CPUS:,}.",
         )
     notes: list[str] = []
-    contenders = list(_contenders(suite, notes, explicit=bool(choices.frameworks)))
+    contenders = [
+        Trial(
+            id="",
+            release=release.name,
+            workload=workload,
+            device=device,
+            engine=engine,
+            setting=setting,
+            variant=variant,
+            seed=suite.seed,
+            epochs=suite.epochs or workloads.find(workload).recipe["epochs"],
+            steps=suite.steps,
+            data=suite.data,
+            threads=_threads(choices.threads),
+            cpus=choices.cpus,
+            memory_bytes=memory,
+            seconds=duration(suite.time_limit),
+            gpus=gpus if device == "gpu" else (),
+            save=choices.save,
+            usual_variant=variant == release.variants[0],
+        )
+        for workload, release, variant, device, setting in _contenders(
+            suite, notes, explicit=bool(choices.frameworks)
+        )
+    ]
     if not contenders:
         raise UserError("Nothing is left to run.", " ".join(notes))
-    if len(contenders) * suite.repeats > MOST_TRIALS:
+    looks = planned_looks(rivals(contenders), suite.repeats, choices.until, choices.at_most)
+    repeats = looks[0] if looks else suite.repeats or repeats_needed(rivals(contenders))
+    if len(contenders) * repeats > MOST_TRIALS:
         raise UserError(
-            f"{len(contenders)} contenders with {suite.repeats:,} repeats are more than the"
+            f"{len(contenders)} contenders with {repeats:,} repeats are more than the"
             f" {MOST_TRIALS:,} trials that a campaign may have.",
             "Choose fewer repeats.",
         )
     trials: list[Trial] = []
-    for repeat in range(suite.repeats):
-        order = list(contenders)
-        random.Random(f"{suite.seed}/{repeat}").shuffle(order)
-        for workload, release, variant, device, setting in order:
-            recipe = workloads.find(workload).recipe
-            trials.append(
-                Trial(
-                    id="",
-                    index=len(trials),
-                    round=repeat,
-                    release=release.name,
-                    workload=workload,
-                    device=device,
-                    engine=engine,
-                    setting=setting,
-                    variant=variant,
-                    seed=suite.seed + repeat,
-                    repeat=repeat,
-                    epochs=suite.epochs or recipe["epochs"],
-                    steps=suite.steps,
-                    data=suite.data,
-                    threads=threads,
-                    cpus=choices.cpus,
-                    memory_bytes=memory,
-                    seconds=seconds,
-                    gpus=gpus if device == "gpu" else (),
-                    save=choices.save,
-                    usual_variant=variant == release.variants[0],
-                )
-            )
-    return Draft(suite, tuple(trials), tuple(notes))
+    for repeat in range(repeats):
+        trials += one_round(contenders, repeat, suite.seed + repeat, repeat, len(trials))
+    return Draft(suite, tuple(trials), tuple(notes), looks)
+
+
+def one_round(
+    contenders: Sequence[Trial], repeat: int, seed: int, number: int, index: int
+) -> list[Trial]:
+    """Each contender once, in an order drawn from the seed; `index` is that of the first."""
+    order = list(contenders)
+    random.Random(f"{seed - repeat}/{repeat}").shuffle(order)
+    return [
+        replace(trial, id="", index=index + place, round=number, repeat=repeat, seed=seed)
+        for place, trial in enumerate(order)
+    ]
 
 
 def _merged(suite: Suite, choices: Choices) -> Suite:
@@ -155,7 +183,7 @@ def _merged(suite: Suite, choices: Choices) -> Suite:
     if choices.epochs is not None and choices.steps is not None:
         raise UserError("--epochs and --steps exclude each other.", "Give one of them.")
     changes: dict[str, Any] = {
-        "releases": choices.frameworks,
+        "releases": (*(choices.frameworks or suite.releases), *choices.against),
         "workloads": choices.workloads,
         "devices": choices.devices,
         "settings": choices.settings,
@@ -207,22 +235,29 @@ _MOST_MEMORY = 1 << 50
 def _contenders(
     suite: Suite, notes: list[str], explicit: bool
 ) -> Iterator[tuple[str, Release, str, str, str]]:
-    for workload in suite.workloads:
-        if workloads.find(workload).only_proof:
-            raise UserError(
-                f"{workload} is there to be certified, not to be trained.",
-                f"Use `dlbench verify --workload {workload}`.",
-            )
-        for name in suite.releases:
-            release, variant = find_contender(name)
-            for device in suite.devices:
+    """Each once, however often and in whatever spelling it was named."""
+    found = [find_contender(name) for name in suite.releases]
+    named = {(release.name, variant): (release, variant) for release, variant in found}
+    for workload in dict.fromkeys(workloads.find(name).name for name in suite.workloads):
+        check_trainable(workload)
+        for release, variant in named.values():
+            for device in dict.fromkeys(suite.devices):
                 if device not in release.devices:
-                    if explicit and len(suite.devices) == 1:
+                    if explicit and len(set(suite.devices)) == 1:
                         release.lock(device)  # raises: the user chose just this
-                    notes.append(f"{release.name} has no packages for device {device!r}: left out.")
+                    note = f"{release.name} has no packages for device {device!r}: left out."
+                    notes += [note] if note not in notes else []
                     continue
-                for setting in suite.settings:
+                for setting in dict.fromkeys(suite.settings):
                     yield workload, release, variant, device, setting
+
+
+def check_trainable(workload: str) -> None:
+    if workloads.find(workload).only_proof:
+        raise UserError(
+            f"{workload} is there to be certified, not to be trained.",
+            f"Use `dlbench verify --workload {workload}`.",
+        )
 
 
 def find_contender(name: str) -> tuple[Release, str]:

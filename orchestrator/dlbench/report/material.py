@@ -15,6 +15,7 @@ from dlbench.analysis.campaign_comparison import CaseComparison, describe_case
 from dlbench.analysis.groups import Case, Group, cases_of
 from dlbench.analysis.metrics import KNOWN, QUALITY, TRAINING, Metric
 from dlbench.analysis.results import Results, open_results
+from dlbench.analysis.selection import only
 from dlbench.campaigns.about import CampaignAbout
 from dlbench.campaigns.certificate_file import Certificate, read_certificates
 from dlbench.campaigns.plan_file import PlannedTrial
@@ -38,6 +39,7 @@ PHASES = {
     "warm-up": "warm_up_s",
     "train": "steady_s",
     "evaluate": "evaluate_s",
+    "validate": "validate_s",
     "save": "save_s",
 }
 """The phases of a trial in their order, with their columns."""
@@ -45,7 +47,8 @@ PHASES = {
 _COLUMNS = (
     *(metric.column for metric in KNOWN if metric.in_report),
     *PHASES.values(),
-    "loss", "reason", "weights_sha256", "data_source", "certificate", "lock", "started",
+    "loss", "reason", "weights_sha256", "wall_s", "data_source", "cpu_percent_mean",
+    "step_ms_p05", "step_ms_p95", "certificate", "lock", "started",
 )  # fmt: skip
 
 
@@ -202,9 +205,9 @@ class Material:
         return None
 
 
-def load(path: Path) -> Material:
-    """A campaign, read for a report."""
-    results = open_results(path)
+def load(path: Path, chosen: str | None = None) -> Material:
+    """A campaign, read for a report; `chosen`: only these of its trials (`--only`)."""
+    results = only(open_results(path), chosen)
     trials = results.trials()
     if not len(trials):
         raise UserError(

@@ -50,3 +50,6 @@ class CampaignObserver:
 
     def ended(self, trial: Trial, result: TrialResult) -> None:
         """A trial has ended."""
+
+    def looked(self, repeats: int, known: bool) -> None:
+        """With `--until decided`: the results so far were compared; `known`: there is a leader."""

@@ -19,8 +19,8 @@ class EventOrder:
         self._kinds: set[str] = set()
         self._t = 0.0
         self._spent = dict.fromkeys(("phases", "steps", "training"), 0.0)
-        self.steps = 0
-        """Step times so far."""
+        self.epochs = self.steps = 0
+        """How many so far."""
 
     def check(self, event: Event, now: float) -> None:
         """Raises `BadEvent` unless `event` can be the next one; `now` is the latest it can be of.
@@ -44,6 +44,7 @@ class EventOrder:
         if kind == "phase":
             self._spend("phases", fields["seconds"])
         elif kind == "epoch":
+            self.epochs += 1
             self.steps += len(fields["steps_ms"])
             self._spend("steps", sum(fields["steps_ms"]) / 1000.0)
             self._spend("training", fields["train_s"])

@@ -27,7 +27,7 @@ from dlbench.running.trial_events import TrialEvents
 _POLL_S = 0.1
 _GRACE_S = 0.25
 """For a trial that must be stopped; one that the user interrupts gets the engine's own."""
-_DRAIN_S = 1.0
+_DRAIN_S = 0.5
 """For reading what it wrote last, where that can't change its outcome any more."""
 _INTERRUPTED = Outcome.INTERRUPTED, "Interrupted by the user."
 

@@ -24,6 +24,7 @@ from dlbench.running.event_order import EventOrder
 MOST_BYTES = 32 << 20
 """The budget of a trial. A day of progress and four million steps are within it."""
 MOST_EVENTS = 200_000
+MOST_EPOCHS = 50_000
 MOST_STEPS = 4_000_000
 _PIECE = 256 << 10
 _CLOCK_SLACK_S = 1.0
@@ -57,11 +58,8 @@ class TrialEvents:
                 self._refuse(Outcome.INVALID, str(error))
                 break
             self._events += 1
-            if self._events > MOST_EVENTS:
-                self._refuse(Outcome.OUTPUT_LIMIT, f"more than {MOST_EVENTS:,} events")
-                break
-            if self._order.steps > MOST_STEPS:
-                self._refuse(Outcome.OUTPUT_LIMIT, f"more than {MOST_STEPS:,} step times")
+            if too_many := self._too_many():
+                self._refuse(Outcome.OUTPUT_LIMIT, too_many)
                 break
             self._writing.write(event.line() + "\n")
             self._keep(event)
@@ -99,6 +97,16 @@ class TrialEvents:
         if len(self._rest) > LONGEST_LINE:
             self._refuse(Outcome.INVALID, f"a line longer than {LONGEST_LINE:,} bytes")
         return lines
+
+    def _too_many(self) -> str | None:
+        for most, count, what in (
+            (MOST_EVENTS, self._events, "events"),
+            (MOST_EPOCHS, self._order.epochs, "epochs"),
+            (MOST_STEPS, self._order.steps, "step times"),
+        ):
+            if count > most:
+                return f"more than {most:,} {what}"
+        return None
 
     def _refuse(self, outcome: Outcome, what: str) -> None:
         self.verdict = self.verdict or (outcome, f"It wrote {what}.")

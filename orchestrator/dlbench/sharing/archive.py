@@ -15,9 +15,10 @@ from typing import IO
 
 from dlbench.campaigns.archive_file import SUMS
 from dlbench.campaigns.array_file import open_array
-from dlbench.campaigns.certificate_file import certificate_names
+from dlbench.campaigns.certificate_file import certificate_names, read_certificates
 from dlbench.campaigns.plain_files import read_file
 from dlbench.campaigns.sources import CampaignSource, open_source
+from dlbench.campaigns.trial_file import read_trial
 from dlbench.campaigns.trial_files import ARRAYS, RESULT, TEXTS
 from dlbench.errors import UserError
 from dlbench.sharing.scrub import Scrubber
@@ -61,10 +62,15 @@ def _info(name: str) -> zipfile.ZipInfo:
 
 
 def _members(source: CampaignSource) -> Iterator[tuple[str, IO[bytes]]]:
-    """What is packed, in a fixed order. Attempts and a framework's own saves are left out."""
+    """What is packed, in a fixed order. Attempts and a framework's own saves are left out.
+
+    What others would refuse is refused here."""
+    read_certificates(source.folder)
     names = ["campaign.json", "plan.jsonl"]
     names += [f"certificates/{name}" for name in certificate_names(source.folder)]
     names += [f"trials/{p.id}/{name}" for p in source.planned for name in (*TEXTS, RESULT)]
+    for planned in source.planned:
+        read_trial(planned.folder)
     for name in names:
         content = read_file(source.folder / name)
         if content is not None:

@@ -27,7 +27,8 @@ class Suite:
     releases: tuple[str, ...]
     """`mxnet`, `mxnet@1.3.0`, or with a variant `tensorflow@2.21.0:fit`."""
     devices: tuple[str, ...] = ("cpu",)
-    repeats: int = 3
+    repeats: int | None = None
+    """Trials of each contender; None: what the test needs (planning/repeats.py)."""
     seed: int = 1
     settings: tuple[str, ...] = ("matched",)
     epochs: int | None = None
@@ -50,6 +51,11 @@ class SuiteFile:
 def suites() -> dict[str, Suite]:
     """The suites that ship with dlbench, and those of the search path."""
     return {name: load(file.path, file.origin) for name, file in _files().items()}
+
+
+def names() -> list[str]:
+    """Of all suites; their files are not read."""
+    return list(_files())
 
 
 def find(name: str) -> Suite:

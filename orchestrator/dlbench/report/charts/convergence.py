@@ -11,7 +11,7 @@ from dlbench.report.tables import Cell, Chart, Table, thinned
 from dlbench.statistics.words import listing
 
 _MOST_EPOCHS = 120
-_FIRST = ("accuracy", "mae", "mse", "loss")
+_FIRST = ("accuracy", "mae", "mse", "perplexity", "loss")
 _COLUMNS = (
     "case", "contender", "framework", "metric", "epoch", "train_s", "median", "low", "high",
 )  # fmt: skip
