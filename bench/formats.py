@@ -40,7 +40,7 @@ def read_job(path):
     try:
         with open(path, encoding="utf-8") as file:
             job = json.load(file)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise BadJob("the job can't be read: {}".format(error))
     if not isinstance(job, dict) or job.get("v") != VERSION:
         raise BadJob("the job is not of version {}".format(VERSION))

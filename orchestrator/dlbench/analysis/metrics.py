@@ -83,8 +83,20 @@ CPU = Metric("cpu_seconds", "CPU time", "CPU time (s)", CPU_TIME, unit="s", in_r
 QUALITY = (ACCURACY, MAE, MSE, PERPLEXITY)
 KNOWN = (
     TRAINING, SPEED, STEP, *QUALITY, PEAK_MEMORY, GPU_MEMORY, GPU_ENERGY, CPU,
-    Metric("cpu_percent_mean", "CPU use", "CPU use (%)", USE, "cpu", "%"),
+    Metric("cpu_percent_mean", "CPU use", "CPU use (% of the allotted cores)", USE, "cpu", "%"),
+    Metric("cpu_percent_of_one_core", "CPU use in cores", "CPU use (% of one core)", USE, unit="%"),
+    Metric("system_cpu_percent_mean", "CPU use of the machine", "CPU use of the whole machine (%)",
+           USE, unit="%"),
     Metric("gpu_util_percent_mean", "GPU use", "GPU use (%)", USE, "gpu", "%"),
+    Metric("memory_mean_bytes", "Mean memory", "mean memory (bytes)", MEMORY, unit="MB",
+           factor=1e-6),
+    Metric("anon_peak_bytes", "Peak memory without file cache",
+           "peak memory without file cache (bytes)", MEMORY, unit="MB", factor=1e-6),
+    Metric("rss_main_peak_bytes", "Peak memory of the main process",
+           "peak memory of the main process (bytes)", MEMORY, unit="MB", factor=1e-6),
+    Metric("rss_main_mean_bytes", "Mean memory of the main process",
+           "mean memory of the main process (bytes)", MEMORY, unit="MB", factor=1e-6),
+    Metric("wall_s", "Time of the whole trial", "time of the whole trial (s)", TIME, unit="s"),
     Metric("steady_s", "Steady training time", "steady training time (s)", TIME, unit="s",
            from_steps=True),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""`dlbench list releases|workloads|datasets|suites|adapters|devices`."""
+"""`dlbench list releases|workloads|datasets|suites|adapters|metrics|devices`."""
 
 from __future__ import annotations
 
@@ -117,7 +117,14 @@ def list_suites(json: Json = False) -> None:
     print_table(
         ["suite", ">workloads", ">releases", ">repeats", "origin", "about"],
         [
-            [s.name, str(len(s.workloads)), str(len(s.releases)), str(s.repeats), s.origin, s.about]
+            [
+                s.name,
+                str(len(s.workloads)),
+                str(len(s.releases)),
+                str(s.repeats or "as needed"),
+                s.origin,
+                s.about,
+            ]
             for s in known
         ],
     )
@@ -148,6 +155,38 @@ def list_adapters(json: Json = False) -> None:
         ["adapter", "origin", "releases"],
         [[str(r["name"]), str(r["origin"]), ", ".join(r["releases"])] for r in rows],
     )
+
+
+@app.command("metrics")
+def list_metrics(json: Json = False) -> None:
+    """The metrics that trials can be compared by: `dlbench compare --metric NAME`.
+
+    \b
+    dlbench list metrics
+    """
+    from dlbench.analysis.columns import METRICS, RESOURCES, TRIALS
+    from dlbench.analysis.metrics import KNOWN
+
+    meanings = {column.name: column.meaning for column in (*TRIALS, *METRICS, *RESOURCES)}
+    rows = [
+        {
+            "name": metric.alias or metric.column,
+            "column": metric.column,
+            "title": metric.title,
+            "unit": metric.unit,
+            "better": "less" if metric.kind.less_is_better else "more",
+            "compared_by": metric.kind.scale,
+            "meaning": meanings.get(metric.column, ""),
+        }
+        for metric in KNOWN
+    ]
+    if json:
+        print_json(rows)
+        return
+    headings = ["metric", "unit", "better", "column", "meaning"]
+    keys = ("name", "unit", "better", "column", "meaning")
+    print_table(headings, [[row[key] for key in keys] for row in rows], droppable=("column",))
+    typer.echo("Any other numeric column of the trials' table can be compared, too.")
 
 
 @app.command("devices")

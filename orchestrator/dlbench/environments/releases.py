@@ -7,7 +7,6 @@ People's own releases come from the search path, `releases/<framework>/<version>
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -19,6 +18,7 @@ from packaging.version import InvalidVersion
 from dlbench import errors, extensions, paths
 from dlbench.environments import locks
 from dlbench.extensions import BUILT_IN, Extension
+from dlbench.toml_file import read_toml
 from dlbench.versions import version_order
 
 DEVICES = ("cpu", "gpu")
@@ -133,9 +133,15 @@ def find(name: str, folder: Path | None = None) -> Release:
     catalog = _catalog(folder)
     if release := catalog.by_name.get(name):
         return release
-    known = {r.name if "@" in name else r.framework for r in catalog.releases}
-    kind = "release" if "@" in name else "framework"
-    raise errors.unknown(kind, name, known, listing="dlbench list releases")
+    framework, at, version = name.partition("@")
+    own = [r for r in catalog.releases if r.framework == framework]
+    if at and own:
+        line = [r.name for r in own if re.match(rf"{re.escape(version)}[.-]", r.version)]
+        near = f"Did you mean {line[-1]!r}?" if line and version else ""
+        has = f"{framework} is here as {', '.join(r.version for r in own)}."
+        raise errors.UserError(f"There is no release {name!r}.", near or has)
+    known = {r.framework for r in catalog.releases}
+    raise errors.unknown("framework", framework, known, listing="dlbench list releases")
 
 
 @dataclass(frozen=True)
@@ -177,8 +183,8 @@ def _brought(path: Path, extension: Extension) -> Release:
 def load(path: Path) -> Release:
     """Read one release.toml, strictly."""
     try:
-        text = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        text = read_toml(path)
+    except (ValueError, OSError) as error:
         raise _broken(path, str(error)) from error
     _check_keys(path, text, _REQUIRED, _OPTIONAL, "")
     framework, version = _get(path, text, "framework", str), _get(path, text, "version", str)

@@ -17,6 +17,7 @@ import pytest
 
 from bench.proof.drawn import without_dropout
 from bench.weights import digest, initial_weights
+from dlbench.campaigns.log_file import log_tail
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.datasets import find as find_dataset
 from dlbench.datasets import store
@@ -27,7 +28,7 @@ from dlbench.planning.choices import Choices
 from dlbench.planning.graph import Graph
 from dlbench.running import jobs
 from dlbench.running.certificates import certify
-from dlbench.running.execute import execute, log_tail
+from dlbench.running.execute import execute
 from dlbench.running.workshop import open_workshop
 from dlbench.workloads import find, workloads
 
