@@ -10,7 +10,8 @@ from typing import Any
 LONGEST_S = 1e9
 """No time is longer, in seconds: 30 years."""
 PHASES = (
-    "import", "load", "build", "first-step", "warm-up", "train", "evaluate", "save", "verify"
+    "import", "load", "build", "first-step", "warm-up", "train", "evaluate", "validate", "save",
+    "verify",
 )  # fmt: skip
 _MOST_METRICS = 100
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
@@ -57,7 +58,15 @@ def _metric(name: str, value: Any) -> bool:
         return value is None or _is_number(value)
     if name in _SCORES:
         return bool(0 <= value <= 1)
-    return bool(value >= 0) if name.startswith("mean-") else True
+    return bool(value >= 0) if name.startswith("mean-") or name == "perplexity" else True
+
+
+def _metrics_or_none(value: Any) -> bool:
+    return value is None or _metrics(value)
+
+
+def _count_or_none(value: Any) -> bool:
+    return value is None or _count(value)
 
 
 def _error(value: Any) -> bool:
@@ -101,6 +110,7 @@ EVENTS: dict[str, dict[str, Callable[[Any], bool]]] = {
         "metrics": _metrics,
         "train_s": is_time,
         "first": _count,
+        "validation": _metrics_or_none,
     },
     "check": {
         "name": _name,
@@ -114,6 +124,7 @@ EVENTS: dict[str, dict[str, Callable[[Any], bool]]] = {
         "metrics": _metrics,
         "loss": _loss,
         "epochs": _count,
+        "best_epoch": _count_or_none,
         "steps": _count,
         "samples": _count,
     },
