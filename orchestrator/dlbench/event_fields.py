@@ -40,6 +40,10 @@ def _count(value: Any) -> bool:
     return _is_number(value) and isinstance(value, int) and 0 <= value <= _LARGEST_COUNT
 
 
+def _count_or_none(value: Any) -> bool:
+    return value is None or _count(value)
+
+
 def _loss(value: Any) -> bool:
     return value is None or _is_number(value)
 
@@ -51,6 +55,10 @@ def _metrics(value: Any) -> bool:
         and all(_NAME.fullmatch(name) for name in value)
         and all(_metric(name, number) for name, number in value.items())
     )
+
+
+def _metrics_or_none(value: Any) -> bool:
+    return value is None or _metrics(value)
 
 
 def _metric(name: str, value: Any) -> bool:
@@ -108,6 +116,7 @@ EVENTS: dict[str, dict[str, Callable[[Any], bool]]] = {
         "loss": _loss,
         "steps_ms": _times_ms,
         "metrics": _metrics,
+        "validation": _metrics_or_none,
         "train_s": is_time,
         "first": _count,
         "validation": _metrics_or_none,
