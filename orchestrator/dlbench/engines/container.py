@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dlbench.engines.base import Request
+from dlbench.engines.base import Request, cache_variables
 from dlbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -140,6 +140,8 @@ def _mounts(request: Request) -> list[Mount]:
     ]
     if request.cache is not None:
         mounts.append(bind("/cache", request.cache, writable=True))
+    for number, folder in enumerate(request.libraries):
+        mounts.append(bind(f"/libraries/{number}", folder))
     return mounts
 
 
@@ -159,7 +161,10 @@ def _environment(request: Request) -> dict[str, str]:
         variables["NVIDIA_VISIBLE_DEVICES"] = "void"
         variables["CUDA_VISIBLE_DEVICES"] = ""
     if request.cache is not None:
-        variables["BENCH_CACHE"] = variables["XDG_CACHE_HOME"] = "/cache"
+        variables.update(cache_variables("/cache"))
+    if request.libraries:
+        places = (f"/libraries/{number}" for number in range(len(request.libraries)))
+        variables["LD_LIBRARY_PATH"] = ":".join(places)
     return {**variables, **request.variables}
 
 

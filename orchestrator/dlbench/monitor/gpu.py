@@ -26,6 +26,14 @@ class Device:
     memory_bytes: int | None
     compute: str | None
     """The compute capability: `8.6`."""
+    processes: int | None = None
+    """Programs that compute on it now; None: the driver does not say."""
+    persistence: bool | None = None
+    """The driver stays loaded while nobody uses the GPU."""
+    ecc: bool | None = None
+    clock_mhz: int | None = None
+    """The clock of the processors now."""
+    clock_limit_mhz: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +54,10 @@ def inventory() -> Inventory:
         return Inventory(reason=reason)
     try:
         devices = tuple(_describe(nvml, handle) for handle in _handles(nvml, ("all",)))
-        cuda = _ask(nvml, nvml.nvmlSystemGetCudaDriverVersion)
+        cuda = _ask(nvml, "nvmlSystemGetCudaDriverVersion")
         return Inventory(
             devices=devices,
-            driver=_ask(nvml, nvml.nvmlSystemGetDriverVersion),
+            driver=_ask(nvml, "nvmlSystemGetDriverVersion"),
             cuda=None if cuda is None else f"{cuda // 1000}.{cuda % 1000 // 10}",
             reason=None if devices else "The driver reports no GPU.",
         )
@@ -143,9 +151,7 @@ class _Watched:
     def _process_memory(self, pids: frozenset[int]) -> int | None:
         if not pids:
             return None
-        processes = self._ask("nvmlDeviceGetComputeRunningProcesses_v3")
-        if processes is None:
-            processes = self._ask("nvmlDeviceGetComputeRunningProcesses_v2")
+        processes = _running(self._ask)
         if processes is None:
             return None
         mine = [process.usedGpuMemory for process in processes if process.pid in pids]
@@ -211,19 +217,40 @@ def _handles(nvml: Any, selection: Sequence[str]) -> list[Any]:
 
 
 def _describe(nvml: Any, handle: Any) -> Device:
-    memory = _ask(nvml, nvml.nvmlDeviceGetMemoryInfo, handle)
-    compute = _ask(nvml, nvml.nvmlDeviceGetCudaComputeCapability, handle)
+    memory = _ask(nvml, "nvmlDeviceGetMemoryInfo", handle)
+    compute = _ask(nvml, "nvmlDeviceGetCudaComputeCapability", handle)
+    persistence = _ask(nvml, "nvmlDeviceGetPersistenceMode", handle)
+    ecc = _ask(nvml, "nvmlDeviceGetEccMode", handle)
+    running = _running(lambda question: _ask(nvml, question, handle))
     return Device(
-        index=int(_ask(nvml, nvml.nvmlDeviceGetIndex, handle) or 0),
-        name=str(_ask(nvml, nvml.nvmlDeviceGetName, handle) or "unknown"),
-        uuid=str(_ask(nvml, nvml.nvmlDeviceGetUUID, handle) or ""),
+        index=int(_ask(nvml, "nvmlDeviceGetIndex", handle) or 0),
+        name=str(_ask(nvml, "nvmlDeviceGetName", handle) or "unknown"),
+        uuid=str(_ask(nvml, "nvmlDeviceGetUUID", handle) or ""),
         memory_bytes=None if memory is None else int(memory.total),
         compute=None if compute is None else f"{compute[0]}.{compute[1]}",
+        processes=None if running is None else len(running),
+        persistence=None if persistence is None else bool(persistence),
+        ecc=None if ecc is None else bool(ecc[0]),
+        clock_mhz=_ask(nvml, "nvmlDeviceGetClockInfo", handle, nvml.NVML_CLOCK_SM),
+        clock_limit_mhz=_ask(nvml, "nvmlDeviceGetMaxClockInfo", handle, nvml.NVML_CLOCK_SM),
     )
 
 
-def _ask(nvml: Any, question: Callable[..., Any], *arguments: Any) -> Any:
+def _running(ask: Callable[[str], Any]) -> list[Any] | None:
+    """The programs that compute on a GPU; older drivers know the question by another name."""
+    for question in (
+        "nvmlDeviceGetComputeRunningProcesses_v3",
+        "nvmlDeviceGetComputeRunningProcesses_v2",
+    ):
+        processes = ask(question)
+        if processes is not None:
+            return list(processes)
+    return None
+
+
+def _ask(nvml: Any, question: str, *arguments: Any) -> Any:
+    """The driver's answer to one question; None: it has none."""
     try:
-        return question(*arguments)
-    except nvml.NVMLError:
+        return getattr(nvml, question)(*arguments)
+    except (nvml.NVMLError, AttributeError):
         return None

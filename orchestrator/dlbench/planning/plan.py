@@ -87,7 +87,7 @@ class Draft:
 def draft(choices: Choices, engine: str) -> Draft:
     """Plan the trials. Everything misspelt or impossible is found here."""
     suite = _merged(suites.find(choices.suite), choices)
-    gpus = _gpus(choices)
+    gpus = parse_gpus(choices.gpu)
     seconds = duration(suite.time_limit)
     threads = _threads(choices.threads)
     memory = size(choices.memory) if choices.memory else None
@@ -225,10 +225,11 @@ def _threads(text: str) -> int | None:
     return int(text)
 
 
-def _gpus(choices: Choices) -> tuple[str, ...]:
-    if choices.gpu is None or choices.gpu == "none":
+def parse_gpus(text: str | None) -> tuple[str, ...]:
+    """The GPUs of `all`, `0,1` or a UUID; nothing said means all."""
+    if text is None or text == "none":
         return ("all",)
-    chosen = tuple(part.strip() for part in choices.gpu.split(",") if part.strip())
+    chosen = tuple(part.strip() for part in text.split(",") if part.strip())
     for part in chosen:
         if part != "all" and not part.isdigit() and not re.fullmatch(r"(GPU|MIG)-[\w/-]+", part):
             raise UserError(

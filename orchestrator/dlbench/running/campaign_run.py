@@ -219,6 +219,7 @@ def _execution(run: CampaignRun, trial: Trial) -> Execution:
         folder=folder,
         environment=environment,
         campaign=run.about.id,
+        libraries=run.workshop.libraries(releases.find(trial.release), trial.device),
     )
     return execute(
         run.workshop.engine,

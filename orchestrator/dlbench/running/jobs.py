@@ -98,6 +98,7 @@ def request_of(
     environment: str,
     campaign: str,
     variables: Mapping[str, str] | None = None,
+    libraries: tuple[Path, ...] = (),
 ) -> Request:
     """The request to run the job in `folder`, where job.json and out/ are made for it."""
     release = releases.find(trial.release)
@@ -115,5 +116,6 @@ def request_of(
         limits=trial.limits,
         gpus=trial.gpus,
         variables={**(variables or {}), **release.variables},
+        libraries=libraries,
         cache=release.cache_folder(trial.device, trial.engine),
     )
