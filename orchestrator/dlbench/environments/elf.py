@@ -8,6 +8,8 @@ from __future__ import annotations
 import mmap
 import re
 import struct
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,8 +31,9 @@ class Library:
     needed: tuple[str, ...]
     undefined: tuple[str, ...]
     """Functions and variables that it expects others to have."""
-    code: frozenset[str]
-    """The GPU code inside: `sm_70` is machine code, `compute_70` is for the driver to compile."""
+    code: Mapping[str, int]
+    """The GPU code inside, and in how many bundles: `sm_70` is machine code, `compute_70` is what
+    the driver compiles."""
 
 
 def read(path: Path, *, gpu_code: bool = False) -> Library | None:
@@ -57,7 +60,7 @@ def parse(content: Content, *, gpu_code: bool = False) -> Library | None:
         undefined = _undefined(content, segments, known, strings)
     except (struct.error, KeyError, IndexError, ValueError):
         return None
-    return Library(soname, needed, undefined, _gpu_code(content) if gpu_code else frozenset())
+    return Library(soname, needed, undefined, _gpu_code(content) if gpu_code else {})
 
 
 @dataclass(frozen=True)
@@ -135,9 +138,9 @@ def _symbol_count(content: Content, segments: list[_Segment], known: dict[int, i
     return 0
 
 
-def _gpu_code(content: Content) -> frozenset[str]:
+def _gpu_code(content: Content) -> Mapping[str, int]:
     """From the headers of the bundles that CUDA's compiler puts GPU code in."""
-    found: set[str] = set()
+    found: Counter[str] = Counter()
     for match in re.finditer(re.escape(_FATBIN), content):
         place = match.start()
         if place + 16 > len(content):
@@ -153,6 +156,6 @@ def _gpu_code(content: Content) -> frozenset[str]:
             if kind not in (_PTX, _MACHINE_CODE) or header < 32:
                 break
             if 10 <= architecture < 1000:
-                found.add(f"{'sm' if kind == _MACHINE_CODE else 'compute'}_{architecture}")
+                found[f"{'sm' if kind == _MACHINE_CODE else 'compute'}_{architecture}"] += 1
             place += header + size
-    return frozenset(found)
+    return found

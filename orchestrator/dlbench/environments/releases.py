@@ -25,7 +25,7 @@ DEVICES = ("cpu", "gpu")
 _REQUIRED = {"framework", "version", "published", "adapter", "python", "variants", "verified"}
 _OPTIONAL = {"packages", "variables", "cache", "index", "base", "cpu", "gpu", "no_gpu"}
 _LOCKED = {"requires", "overrides"}
-_GPU = _LOCKED | {"cuda", "cudnn", "set", "needs", "code", "least_driver", "newest_sm"}
+_GPU = _LOCKED | {"cuda", "cudnn", "set", "needs", "unused", "code", "least_driver", "newest_sm"}
 VERIFIED = ("cpu", "gpu-build", "gpu")
 """What can have been seen to run: on a CPU; its GPU packages, on a CPU; on a GPU."""
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9._-]*")
@@ -44,6 +44,8 @@ class Cuda:
     """The CUDA library set that it needs, `images/cuda/<set>.toml`; None: packages bring all."""
     needs: tuple[str, ...] = ()
     """The libraries that it opens by name as it runs, which can't be read from its wheels."""
+    unused: tuple[str, ...] = ()
+    """What parts of it are linked to that are never loaded when it trains."""
     code: tuple[str, ...] = ()
     """The GPU code in its packages: `sm_70` is machine code, `compute_70` the driver compiles."""
     least_driver: str | None = None
@@ -253,6 +255,7 @@ def _cuda(table: Table) -> Cuda | None:
         cudnn=table.maybe("cudnn", str),
         set=table.maybe("set", str),
         needs=table.strings("needs"),
+        unused=table.strings("unused"),
         code=code,
         least_driver=table.maybe("least_driver", str),
         newest_sm=table.maybe("newest_sm", int),

@@ -24,6 +24,9 @@ _BASE = re.compile(
 )
 """What every base image has, the library that cuDNN compresses with among it."""
 _FROM_DEBIAN = {"libgomp1": "libgomp.so.1", "libquadmath0": "libquadmath.so.0"}
+_OF_NVIDIA = re.compile(r"lib(?:nccl|cudnn|cublas|cufft|curand|cusolver|cusparse|cutensor|nvrtc)")
+"""Libraries of NVIDIA's that some packages bring along."""
+_USUAL = 0.2
 _DRIVER_FUNCTION = re.compile(r"cu[A-Z]\w+")
 
 
@@ -36,8 +39,14 @@ class Libraries:
     needed: dict[str, str] = field(default_factory=dict)
     """What is linked to, each with one file that is."""
     driver_functions: set[str] = field(default_factory=set)
-    code: set[str] = field(default_factory=set)
-    """GPU code in packages that are not NVIDIA's own."""
+    code: dict[str, int] = field(default_factory=dict)
+    """The GPU code in the library that has most of it, NVIDIA's own left out."""
+
+    @property
+    def usual_code(self) -> set[str]:
+        """The generations that most kernels were compiled for; a few have more, or fewer."""
+        most = max(self.code.values(), default=0)
+        return {word for word, count in self.code.items() if count >= _USUAL * most}
 
 
 def inspect(wheels: Iterable[Path], *, gpu_code: bool = False) -> Libraries:
@@ -67,7 +76,9 @@ def _add(found: Libraries, name: str, path: Path, *, gpu_code: bool) -> None:
         found.needed.setdefault(soname, name)
     if "libcuda.so.1" in library.needed:
         found.driver_functions |= set(filter(_DRIVER_FUNCTION.fullmatch, library.undefined))
-    found.code |= library.code
+    of_nvidia = _OF_NVIDIA.match(name)
+    if not of_nvidia and sum(library.code.values()) > sum(found.code.values()):
+        found.code = dict(library.code)
 
 
 def faults(release: Release, found: Libraries) -> list[str]:
@@ -85,16 +96,16 @@ def faults(release: Release, found: Libraries) -> list[str]:
     for soname, user in sorted(
         {**dict.fromkeys(cuda.needs, release.framework), **found.needed}.items()
     ):
-        if soname not in brought and not _BASE.fullmatch(soname):
+        if soname not in {*brought, *cuda.unused} and not _BASE.fullmatch(soname):
             told.append(f"{user} needs {soname}, which neither the packages nor the CUDA set bring")
     if chosen is not None:
         asked = {*found.needed, *cuda.needs}
         if not asked & set(chosen.sonames):
             told.append(f"it needs nothing of the CUDA set {chosen.name} that it names")
-    if found.code and set(cuda.code) != found.code:
+    if found.code and set(cuda.code) != found.usual_code:
         told.append(
             "`code` in release.toml is not what its packages hold: "
-            + " ".join(code_order(found.code))
+            + " ".join(code_order(found.usual_code))
         )
     return told
 

@@ -77,8 +77,11 @@ def _gpus() -> Iterator[Diagnosis]:
             found = gpu_preflight.fit_on(release, gpus, device)
             if "gpu" in release.devices and found.text:
                 yield Diagnosis(f"{release.name} on {device.name}", "fair", found.text)
-    for sentence in gpu_preflight.busy(gpus):
-        yield Diagnosis("GPU in use", "fair", sentence, "End those programs before you measure.")
+        if device.processes:
+            yield Diagnosis(
+                "GPU in use", "fair", gpu_preflight.busy(device),
+                "End those programs before you measure.",
+            )  # fmt: skip
 
 
 def _interpreters() -> Iterator[Diagnosis]:

@@ -1,16 +1,18 @@
-"""What is known before a GPU trial is started: whether it can work on this machine's GPUs."""
+"""What is known before a GPU trial is started: which GPU it uses, and whether it can work there."""
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dlbench.environments import gpu_fit, releases
 from dlbench.environments.gpu_fit import Fit
 from dlbench.environments.releases import Release
-from dlbench.monitor.gpu import Device, Inventory, inventory
+from dlbench.errors import UserError
+from dlbench.monitor import gpu
+from dlbench.monitor.gpu import Device, Inventory
 
 if TYPE_CHECKING:
     import docker
@@ -23,40 +25,74 @@ NO_RUNTIME = (
 
 
 def refusal(
-    release: Release, client: docker.DockerClient | None, gpus: Inventory | None = None
+    release: Release, client: docker.DockerClient | None, selection: Sequence[str] = ("all",)
 ) -> str | None:
     """Why a GPU trial of this release can't run here, and what would; None: nothing against it."""
     if client is not None and not has_gpu_runtime(client.info()):
         return NO_RUNTIME
-    gpus = gpus or inventory()
+    gpus = gpu.inventory()
     if not gpus.devices:
         return f"No GPU is seen here. {gpus.reason} Install or load the NVIDIA driver."
-    for card in gpus.devices:
-        found = fit_on(release, gpus, card)
-        if found.state == "hopeless":
-            return f"{found.text} {_advice(release, gpus, card)}".strip()
-    return None
+    card = used(gpus, selection)
+    found = fit_on(release, gpus, card) if card is not None else Fit("native")
+    if card is None or found.state != "hopeless":
+        return None  # a GPU that is not there: the engine says so
+    near = gpu_fit.nearest(release, releases.load_releases(), gpus.driver or "0", generation(card))
+    advice = f" The nearest release that works here is {near.name}." if near else ""
+    return f"{found.text}{advice}"
 
 
-def warnings(release: Release, gpus: Inventory) -> list[str]:
-    """What a user should know of a pair that is tried all the same."""
-    found = (fit_on(release, gpus, card) for card in gpus.devices)
-    return list(dict.fromkeys(each.text for each in found if each.state == "compiled"))
+def warning(release: Release, selection: Sequence[str]) -> str:
+    """What a user should know of a pair that is tried all the same; else nothing."""
+    gpus = gpu.inventory()
+    card = used(gpus, selection)
+    found = fit_on(release, gpus, card) if card is not None else Fit("native")
+    return found.text if found.state == "compiled" else ""
 
 
-def patience(release: Release, gpus: Inventory) -> float:
-    """How many seconds longer than usual a trial may take, for what the driver must compile."""
-    return gpu_fit.COMPILE_S if warnings(release, gpus) else 0.0
+def notes(selection: Sequence[str]) -> list[str]:
+    """Which of several GPUs a trial uses; and whether other programs use it, too."""
+    gpus = gpu.inventory()
+    card, told = used(gpus, selection), []
+    given = len(gpus.devices) if "all" in selection else len(selection)
+    if card is not None and given > 1:
+        others = "the other stays" if given == 2 else f"the other {given - 1} stay"
+        told.append(
+            f"A trial trains on one GPU: GPU {card.index} ({card.name}) is used, {others} idle."
+            " `--gpu each` compares them."
+        )
+    return told + ([busy(card)] if card is not None and card.processes else [])
 
 
-def busy(gpus: Inventory) -> list[str]:
-    """GPUs that other programs use now, one sentence each."""
-    return [
-        f"GPU {card.index} ({card.name}) is in use by {_count(card.processes)}: times measured on"
-        " it are longer and scatter more."
-        for card in gpus.devices
-        if card.processes
-    ]
+def busy(card: Device) -> str:
+    """The sentence about a GPU that other programs use."""
+    users = "another program" if card.processes == 1 else f"{card.processes} other programs"
+    return (
+        f"GPU {card.index} ({card.name}) is in use by {users}: times measured on it are longer and"
+        " scatter more."
+    )
+
+
+def each() -> tuple[str, ...]:
+    """Every GPU of this machine, by its index; an error where there is none."""
+    gpus = gpu.inventory()
+    if not gpus.devices:
+        raise UserError(
+            f"`--gpu each` needs GPUs, and none is seen here. {gpus.reason}",
+            "Install or load the NVIDIA driver.",
+        )
+    return tuple(str(card.index) for card in gpus.devices)
+
+
+def used(gpus: Inventory, selection: Sequence[str]) -> Device | None:
+    """The GPU that a trial trains on: the first of those it is given. None: it is not there."""
+    if not gpus.devices or not selection:
+        return None
+    first = selection[0].rpartition("=")[2]  # of a CDI name, its end
+    if first == "all":
+        return gpus.devices[0]
+    matching = (card for card in gpus.devices if first in (str(card.index), card.uuid))
+    return next(matching, None)
 
 
 def fit_on(release: Release, gpus: Inventory, card: Device) -> Fit:
@@ -73,13 +109,3 @@ def has_gpu_runtime(info: Mapping[str, Any], search_path: str | None = None) -> 
     if "nvidia" in (info.get("Runtimes") or {}) or info.get("DiscoveredDevices"):
         return True
     return shutil.which(_HOOK, path=search_path or os.environ.get("PATH")) is not None
-
-
-def _advice(release: Release, gpus: Inventory, card: Device) -> str:
-    known: Iterable[Release] = releases.load_releases()
-    near = gpu_fit.nearest(release, known, gpus.driver or "0", generation(card))
-    return f"The nearest release that works here is {near.name}." if near else ""
-
-
-def _count(number: int) -> str:
-    return "another program" if number == 1 else f"{number} other programs"

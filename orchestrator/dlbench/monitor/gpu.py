@@ -8,6 +8,8 @@ and the reason is kept.
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -67,6 +69,26 @@ def inventory() -> Inventory:
         _shut_down(nvml)
 
 
+def digests(selection: Sequence[str]) -> tuple[str, ...]:
+    """The chosen GPUs' UUIDs as digests, which bench compares with what it sees; it names none."""
+    nvml, _ = _initialise()
+    if nvml is None:
+        return ()
+    try:
+        uuids = (_ask(nvml, "nvmlDeviceGetUUID", each) for each in _handles(nvml, selection))
+        return tuple(_digest(str(uuid)) for uuid in uuids if uuid)
+    except nvml.NVMLError:
+        return ()  # the engine, or the trial, will say that there is no such GPU
+    finally:
+        _shut_down(nvml)
+
+
+def _digest(uuid: str) -> str:
+    """As bench/gpus.py makes it."""
+    digits = re.sub(r"[^0-9a-f]", "", uuid.lower())
+    return hashlib.sha256(digits[-32:].encode()).hexdigest()[:16]
+
+
 class Gpus:
     """The chosen GPUs of a running trial. `reason`: why there are none, if any were asked for."""
 
@@ -92,6 +114,11 @@ class Gpus:
     def names(self) -> tuple[str, ...]:
         return tuple(device.name for device in self._devices)
 
+    @property
+    def lost(self) -> str | None:
+        """The GPU that vanished while it was watched, by its index."""
+        return next((device.name for device in self._devices if device.lost), None)
+
     def read(self, pids: frozenset[int]) -> tuple[GpuSample, ...]:
         """One sample per device; `pids` are the trial's processes."""
         return tuple(device.read(pids) for device in self._devices)
@@ -110,6 +137,7 @@ class _Watched:
         self._nvml = nvml
         self._handle = handle
         self._silent: set[str] = set()
+        self.lost = False
         index = self._ask("nvmlDeviceGetIndex")
         self.name = str(0 if index is None else index)
         self._energy_start: int | None = self._ask("nvmlDeviceGetTotalEnergyConsumption")
@@ -172,7 +200,9 @@ class _Watched:
                 self._nvml.NVML_ERROR_NO_PERMISSION,
                 self._nvml.NVML_ERROR_GPU_IS_LOST,
             )
-            if getattr(error, "value", None) in lasting:
+            code = getattr(error, "value", None)
+            self.lost = self.lost or code == self._nvml.NVML_ERROR_GPU_IS_LOST
+            if code in lasting:
                 self._silent.add(question)
             return None
         except AttributeError:
@@ -205,6 +235,7 @@ def _shut_down(nvml: Any) -> None:
 
 
 def _handles(nvml: Any, selection: Sequence[str]) -> list[Any]:
+    selection = [choice.rpartition("=")[2] for choice in selection]  # of a CDI name, its end
     if "all" in selection:
         return [nvml.nvmlDeviceGetHandleByIndex(i) for i in range(nvml.nvmlDeviceGetCount())]
     return [

@@ -82,6 +82,11 @@ class Monitor:
             return None
         return 100.0 * (now.cpu_s - before.cpu_s) / (now.t - before.t)
 
+    @property
+    def lost_gpu(self) -> str | None:
+        """The GPU that vanished while the trial ran, by its index."""
+        return self._gpus.lost if self._gpus is not None else None
+
     def stop(self, exit: Exit | None = None) -> Totals:
         """End the sampling, take the last reading, close the file. `exit` adds what wait() knew."""
         if self._totals is not None:

@@ -18,6 +18,7 @@ from dlbench.environments import releases
 from dlbench.environments.releases import Release
 from dlbench.errors import UserError, unknown
 from dlbench.formats import check_version, known_fields
+from dlbench.host import gpu_preflight
 from dlbench.planning.choices import Choices
 from dlbench.suites import Suite
 
@@ -51,9 +52,16 @@ class Trial:
     cpus: float | None = None
     memory_bytes: int | None = None
     gpus: tuple[str, ...] = ()
+    own_gpu: bool = False
+    """Its GPU is a device of its own in the comparison (`--gpu each`)."""
     save: bool = False
     usual_variant: bool = True
     """Whether `variant` is the release's usual one, which need not be named."""
+
+    @property
+    def compared_device(self) -> str:
+        """The device as comparisons name it: `cpu`, `gpu`, or one GPU of several, `gpu:1`."""
+        return f"gpu:{self.gpus[0]}" if self.own_gpu else self.device
 
     @property
     def limits(self) -> Limits:
@@ -87,7 +95,8 @@ class Draft:
 def draft(choices: Choices, engine: str) -> Draft:
     """Plan the trials. Everything misspelt or impossible is found here."""
     suite = _merged(suites.find(choices.suite), choices)
-    gpus = parse_gpus(choices.gpu)
+    own_gpu = choices.gpu == "each"
+    selections = [(one,) for one in gpu_preflight.each()] if own_gpu else [parse_gpus(choices.gpu)]
     seconds = duration(suite.time_limit)
     threads = _threads(choices.threads)
     memory = size(choices.memory) if choices.memory else None
@@ -97,11 +106,18 @@ def draft(choices: Choices, engine: str) -> Draft:
     contenders = list(_contenders(suite, notes, explicit=bool(choices.frameworks)))
     if not contenders:
         raise UserError("Nothing is left to run.", " ".join(notes))
+    if any(device == "gpu" for _, _, _, device, _ in contenders) and not own_gpu:
+        notes += gpu_preflight.notes(selections[0])
+    compared = [
+        (*contender, gpus)
+        for contender in contenders
+        for gpus in (selections if contender[3] == "gpu" else [()])
+    ]
     trials: list[Trial] = []
     for repeat in range(suite.repeats):
-        order = list(contenders)
+        order = list(compared)
         random.Random(f"{suite.seed}/{repeat}").shuffle(order)
-        for workload, release, variant, device, setting in order:
+        for workload, release, variant, device, setting, gpus in order:
             recipe = workloads.find(workload).recipe
             trials.append(
                 Trial(
@@ -123,7 +139,8 @@ def draft(choices: Choices, engine: str) -> Draft:
                     cpus=choices.cpus,
                     memory_bytes=memory,
                     seconds=seconds,
-                    gpus=gpus if device == "gpu" else (),
+                    gpus=gpus,
+                    own_gpu=own_gpu and device == "gpu",
                     save=choices.save,
                     usual_variant=variant == release.variants[0],
                 )
@@ -231,8 +248,9 @@ def parse_gpus(text: str | None) -> tuple[str, ...]:
         return ("all",)
     chosen = tuple(part.strip() for part in text.split(",") if part.strip())
     for part in chosen:
-        if part != "all" and not part.isdigit() and not re.fullmatch(r"(GPU|MIG)-[\w/-]+", part):
+        if not re.fullmatch(r"(nvidia\.com/gpu=)?(all|\d+|(GPU|MIG)-[\w/-]+)", part):
             raise UserError(
-                f"{part!r} does not name a GPU.", "Give all, none, indices such as 0,1, or a UUID."
+                f"{part!r} does not name a GPU.",
+                "Give all, each, none, indices such as 0,1, or a UUID.",
             )
     return chosen

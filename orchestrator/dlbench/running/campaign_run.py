@@ -246,7 +246,7 @@ def _result(
         round=trial.round,
         release=trial.release,
         workload=trial.workload,
-        device=trial.device,
+        device=trial.compared_device,
         engine=trial.engine,
         setting=trial.setting,
         variant=trial.variant,

@@ -98,6 +98,9 @@ def execute(
         monitor.stop(exit)
         events.close()
         running.close()
+    if verdict is None and monitor.lost_gpu is not None and exit.code != 0:
+        # The trial often ends with an error of its own before the next sample shows why.
+        verdict = Outcome.GPU_LOST, f"GPU {monitor.lost_gpu} vanished: the driver has lost it."
     outcome, reason = verdict or classify(exit, events.seen, events.violation)
     return execution(outcome, reason, events.seen)
 
@@ -120,6 +123,9 @@ def _attend(
         if exit is not None:
             return exit, None
         now = time.monotonic()
+        if monitor.lost_gpu is not None:
+            lost = f"GPU {monitor.lost_gpu} vanished while it ran: the driver has lost it."
+            return None, (Outcome.GPU_LOST, lost)
         if events.violation:
             return None, (Outcome.CRASHED, f"It wrote {events.violation}.")
         limit = request.limits.seconds

@@ -9,6 +9,7 @@ from dlbench.datasets import store
 from dlbench.environments import releases
 from dlbench.environments.progress import Step
 from dlbench.errors import UserError
+from dlbench.host import gpu_preflight
 from dlbench.planning import recipes
 from dlbench.planning.graph import GraphError
 from dlbench.planning.plan import Trial
@@ -59,13 +60,17 @@ def prepare_environments(
 ) -> Environments:
     """Each release's environment. A failure is kept for its trials, unless nothing else is left."""
     wanted = sorted({(trial.release, trial.device) for trial in trials})
+    gpus = {(trial.release, trial.device): trial.gpus for trial in reversed(trials)}
     environments: dict[tuple[str, str], str | UserError] = {}
     for name, device in wanted:
         release = releases.find(name)
-        if device == "gpu" and (refusal := workshop.gpu_refusal(release)):
+        chosen = gpus[name, device]
+        if device == "gpu" and (refusal := workshop.gpu_refusal(release, chosen)):
             environments[name, device] = GpuImpossible(refusal)
-        else:
-            workshop.check(release, device)
+            continue
+        if device == "gpu" and (warning := gpu_preflight.warning(release, chosen)):
+            observer.note(warning)
+        workshop.check(release, device)
     for name, device in wanted:
         if (name, device) in environments:
             continue

@@ -105,9 +105,9 @@ class Workshop:
 
         return venvs.ready(release, device) is not None
 
-    def gpu_refusal(self, release: Release) -> str | None:
-        """Why a GPU trial of this release can't run here; None: nothing known against it."""
-        return gpu_preflight.refusal(release, self.client)
+    def gpu_refusal(self, release: Release, gpus: tuple[str, ...] = ("all",)) -> str | None:
+        """Why a trial of this release can't run on these GPUs; None: nothing known against it."""
+        return gpu_preflight.refusal(release, self.client, gpus)
 
 
 def open_workshop(name: str) -> Workshop:
