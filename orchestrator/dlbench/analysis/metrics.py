@@ -77,13 +77,20 @@ GPU_MEMORY = Metric(
 GPU_ENERGY = Metric(
     "gpu_energy_j", "GPU energy", "GPU energy (J)", ENERGY, "energy", "J", in_report=True
 )
+CPU_ENERGY = Metric(
+    "cpu_energy_j", "CPU energy", "CPU energy (J)", ENERGY, "cpu_energy", "J", in_report=True
+)
 CPU = Metric("cpu_seconds", "CPU time", "CPU time (s)", CPU_TIME, unit="s", in_report=True)
 
 QUALITY = (ACCURACY, MAE, MSE)
 KNOWN = (
-    TRAINING, SPEED, STEP, *QUALITY, PEAK_MEMORY, GPU_MEMORY, GPU_ENERGY, CPU,
+    TRAINING, SPEED, STEP, *QUALITY, PEAK_MEMORY, GPU_MEMORY, GPU_ENERGY, CPU_ENERGY, CPU,
     Metric("cpu_percent_mean", "CPU use", "CPU use (%)", USE, "cpu", "%"),
     Metric("gpu_util_percent_mean", "GPU use", "GPU use (%)", USE, "gpu", "%"),
+    Metric("gpu_energy_j_per_thousand", "GPU energy for 1000 rows",
+           "GPU energy for 1000 rows (J)", ENERGY, unit="J"),
+    Metric("cpu_energy_j_per_thousand", "CPU energy for 1000 rows",
+           "CPU energy for 1000 rows (J)", ENERGY, unit="J"),
     Metric("steady_s", "Steady training time", "steady training time (s)", TIME, unit="s",
            from_steps=True),
 )  # fmt: skip

@@ -26,6 +26,8 @@ _BASE = re.compile(
 _FROM_DEBIAN = {"libgomp1": "libgomp.so.1", "libquadmath0": "libquadmath.so.0"}
 _OF_NVIDIA = re.compile(r"lib(?:nccl|cudnn|cublas|cufft|curand|cusolver|cusparse|cutensor|nvrtc)")
 """Libraries of NVIDIA's that some packages bring along."""
+_FOR_CLUSTERS = re.compile(r"nvshmem_|libcufile_rdma")
+"""Parts that are opened only where there is a fast network between machines."""
 _USUAL = 0.2
 _DRIVER_FUNCTION = re.compile(r"cu[A-Z]\w+")
 
@@ -72,7 +74,7 @@ def _add(found: Libraries, name: str, path: Path, *, gpu_code: bool) -> None:
     if library is None:
         return
     found.brought |= {name, library.soname or name}
-    for soname in library.needed:
+    for soname in () if _FOR_CLUSTERS.match(name) else library.needed:
         found.needed.setdefault(soname, name)
     if "libcuda.so.1" in library.needed:
         found.driver_functions |= set(filter(_DRIVER_FUNCTION.fullmatch, library.undefined))

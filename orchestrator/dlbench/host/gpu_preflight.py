@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dlbench.environments import gpu_fit, releases
@@ -50,8 +50,8 @@ def warning(release: Release, selection: Sequence[str]) -> str:
     return found.text if found.state == "compiled" else ""
 
 
-def notes(selection: Sequence[str]) -> list[str]:
-    """Which of several GPUs a trial uses; and whether other programs use it, too."""
+def notes(selection: Sequence[str], wanted: Iterable[Release] = ()) -> list[str]:
+    """What a plan says of the GPU that its trials use: which, who else uses it, what won't work."""
     gpus = gpu.inventory()
     card, told = used(gpus, selection), []
     given = len(gpus.devices) if "all" in selection else len(selection)
@@ -61,7 +61,13 @@ def notes(selection: Sequence[str]) -> list[str]:
             f"A trial trains on one GPU: GPU {card.index} ({card.name}) is used, {others} idle."
             " `--gpu each` compares them."
         )
-    return told + ([busy(card)] if card is not None and card.processes else [])
+    if card is not None and card.processes:
+        told.append(busy(card))
+    for release in wanted:
+        said = refusal(release, None, selection) or warning(release, selection)
+        if said and said not in told:
+            told.append(said)
+    return told
 
 
 def busy(card: Device) -> str:

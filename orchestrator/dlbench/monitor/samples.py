@@ -63,6 +63,8 @@ class Sample:
     anon_bytes: int | None = None
     """The part of the memory that is not file cache; read once a second at most."""
     gpus: tuple[GpuSample, ...] = ()
+    cpu_energy_j: float | None = None
+    """Of the machine's processors since the monitor began; read once a second at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,8 @@ class Totals:
     """Why samples are missing from the file, if some are."""
     gpu_reason: str | None = None
     """Why GPUs that were asked for were not sampled."""
+    cpu_energy_reason: str | None = None
+    """Why there is no energy of the processors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +127,8 @@ def sample_line(sample: Sample) -> bytes:
     }
     if sample.anon_bytes is not None:
         content["anon_bytes"] = sample.anon_bytes
+    if sample.cpu_energy_j is not None:
+        content["cpu_energy_j"] = sample.cpu_energy_j
     if sample.gpus:
         content["gpus"] = [_plain(gpu) for gpu in sample.gpus]
     return _line(content)
@@ -200,4 +206,5 @@ def _sample(content: dict[str, Any]) -> Sample:
         system_cpu_percent=content.get("system_cpu_percent"),
         anon_bytes=content.get("anon_bytes"),
         gpus=gpus,
+        cpu_energy_j=content.get("cpu_energy_j"),
     )

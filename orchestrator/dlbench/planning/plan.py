@@ -106,8 +106,9 @@ def draft(choices: Choices, engine: str) -> Draft:
     contenders = list(_contenders(suite, notes, explicit=bool(choices.frameworks)))
     if not contenders:
         raise UserError("Nothing is left to run.", " ".join(notes))
-    if any(device == "gpu" for _, _, _, device, _ in contenders) and not own_gpu:
-        notes += gpu_preflight.notes(selections[0])
+    on_gpu = {release.name: release for _, release, _, device, _ in contenders if device == "gpu"}
+    for selection in selections if on_gpu else ():
+        notes += gpu_preflight.notes(selection, on_gpu.values())
     compared = [
         (*contender, gpus)
         for contender in contenders

@@ -240,6 +240,7 @@ def _result(
     phases = phase_seconds(stretches)
     samples = read_samples(folder / "samples.jsonl")
     facts = {event.kind: event.fields for event in execution.events}
+    rows = facts.get("result", {}).get("samples")
     return TrialResult(
         id=trial.id,
         index=trial.index,
@@ -257,7 +258,7 @@ def _result(
         started=execution.started,
         wall_s=round(execution.wall_s, 3),
         metrics=measure(execution.events, phases, batch),
-        resources=summarise(samples, stretches) if samples else None,
+        resources=summarise(samples, stretches, rows) if samples else None,
         curve=curve(execution.events),
         phases=phases,
         model=facts.get("model", {}),

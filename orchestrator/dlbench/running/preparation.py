@@ -9,7 +9,6 @@ from dlbench.datasets import store
 from dlbench.environments import releases
 from dlbench.environments.progress import Step
 from dlbench.errors import UserError
-from dlbench.host import gpu_preflight
 from dlbench.planning import recipes
 from dlbench.planning.graph import GraphError
 from dlbench.planning.plan import Trial
@@ -64,13 +63,10 @@ def prepare_environments(
     environments: dict[tuple[str, str], str | UserError] = {}
     for name, device in wanted:
         release = releases.find(name)
-        chosen = gpus[name, device]
-        if device == "gpu" and (refusal := workshop.gpu_refusal(release, chosen)):
+        if device == "gpu" and (refusal := workshop.gpu_refusal(release, gpus[name, device])):
             environments[name, device] = GpuImpossible(refusal)
-            continue
-        if device == "gpu" and (warning := gpu_preflight.warning(release, chosen)):
-            observer.note(warning)
-        workshop.check(release, device)
+        else:
+            workshop.check(release, device)
     for name, device in wanted:
         if (name, device) in environments:
             continue

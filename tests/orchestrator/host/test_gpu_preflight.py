@@ -90,6 +90,13 @@ def test_a_hopeless_pair_is_refused_with_the_nearest_that_works(
     assert refusal is not None
     assert "needs driver 450.80.02 or newer; this machine has 440.33." in refusal
     assert "The nearest release that works here is mxnet@1.3.0" in refusal
+    assert planned("mxnet@1.9.1", which="all").notes == (refusal,)
+
+
+def test_a_plan_without_a_gpu_says_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    see(monkeypatch)
+    (note,) = planned("mxnet", "pytorch", which="all").notes
+    assert note.startswith("No GPU is seen here. No driver is loaded.")
 
 
 def test_the_pair_that_counts_is_that_of_the_used_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,6 +115,9 @@ def test_an_old_build_on_a_new_gpu_is_warned_of_and_given_more_time(
     old = releases.find("tensorflow@1.15.5")
     assert gpu_preflight.refusal(old, None) is None
     assert "can take an hour" in gpu_preflight.warning(old, ("all",))
+    assert planned("tensorflow@1.15.5", which="all").notes == (
+        gpu_preflight.warning(old, ("all",)),
+    )
     (trial, *_) = planned("tensorflow@1.15.5", which="all").trials
     assert jobs._limits(trial, old).seconds == trial.seconds + gpu_fit.COMPILE_S
     new = releases.find("tensorflow@2.10.1")
