@@ -192,7 +192,7 @@ def _merged(suite: Suite, choices: Choices) -> Suite:
 def _contenders(
     suite: Suite, notes: list[str], explicit: bool
 ) -> Iterator[tuple[str, Release, str, str, str]]:
-    for workload in suite.workloads:
+    for workload in _every(suite.workloads):
         if workloads.find(workload).only_proof:
             raise UserError(
                 f"{workload} is there to be certified, not to be trained.",
@@ -208,6 +208,13 @@ def _contenders(
                     continue
                 for setting in suite.settings:
                     yield workload, release, variant, device, setting
+
+
+def _every(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The named workloads; `all` names every one that can be trained."""
+    if "all" not in names:
+        return names
+    return tuple(name for name, each in workloads.workloads().items() if not each.only_proof)
 
 
 def find_contender(name: str) -> tuple[Release, str]:

@@ -15,6 +15,7 @@ from dlbench.monitor.gpu import Device, Inventory
 from dlbench.planning.choices import Choices
 from dlbench.planning.plan import draft
 from dlbench.running import jobs
+from dlbench.workloads import workloads
 
 
 def see(
@@ -164,3 +165,15 @@ def test_what_a_daemon_needs_to_pass_gpus_on(
     hook.write_text("#!/bin/sh\n")
     hook.chmod(0o755)
     assert gpu_preflight.has_gpu_runtime(info, str(tmp_path))
+
+
+def test_the_suite_plans_every_workload_on_both_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    see(monkeypatch, "8.0", driver="600.10")
+    plan = draft(Choices(suite="cpu-vs-gpu"), "docker")
+    assert plan.notes == ()
+    trainable = {name for name, each in workloads().items() if not each.only_proof}
+    for device in ("cpu", "gpu"):
+        planned_there = [trial for trial in plan.trials if trial.device == device]
+        assert {trial.workload for trial in planned_there} == trainable
+        assert {trial.release for trial in planned_there} == {t.release for t in plan.trials}
+    assert len(plan.trials) == 2 * 6 * len(trainable) * plan.suite.repeats
