@@ -18,6 +18,7 @@ DOCKER_USED = pytest.StashKey[bool]()
 _DOCKER_GROUP = "docker"
 _DOCKER_FILES = (
     "tests/orchestrator/engines/test_connect.py",
+    "tests/orchestrator/environments/test_cuda_images.py",
     "tests/orchestrator/environments/test_images.py",
     "tests/orchestrator/engines/test_gpu_passthrough.py",
 )
