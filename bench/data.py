@@ -35,6 +35,13 @@ class Split:
             return part.astype(np.int32)
         return np.ascontiguousarray(part, dtype=np.float32)
 
+    def part(self, rows):
+        """A split of these rows alone."""
+        arrays = {name: array[rows] for name, array in self._arrays.items()}
+        other = Split(arrays, None, self._targets)
+        other._factor = self._factor
+        return other
+
     def batches(self, size):
         """All rows in order, for evaluation."""
         for start in range(0, self.rows, size):
@@ -46,6 +53,49 @@ def epoch_order(seed, epoch, rows, shuffle=True):
     if not shuffle:
         return np.arange(rows)
     return np.random.RandomState((seed * 1000003 + epoch) % 2**32).permutation(rows)
+
+
+def augmented(batch, augment, images, seed, epoch, step):
+    """The batch with its images flipped and cut out anew, as drawn from seed, epoch and step."""
+    random = np.random.RandomState([seed % 2**32, epoch, step])
+    batch = dict(batch)
+    rows = len(next(iter(batch.values())))
+    flips = random.uniform(size=rows) < 0.5
+    pad = augment["crop"]
+    corners = random.randint(0, 2 * pad + 1, (2, rows, 1))
+    for name in images:
+        value = batch[name]
+        if pad:
+            height, width = value.shape[1:3]
+            padded = np.pad(value, ((0, 0), (pad, pad), (pad, pad), (0, 0)), "constant")
+            down = (corners[0] + np.arange(height))[:, :, None]
+            across = (corners[1] + np.arange(width))[:, None, :]
+            value = padded[np.arange(rows)[:, None, None], down, across]
+        if augment["flip"]:
+            value = np.where(flips[:, None, None, None], value[:, :, ::-1], value)
+        batch[name] = np.ascontiguousarray(value)
+    return batch
+
+
+def with_validation(splits, stopping):
+    """The splits with one called "validation": rows of the training split, the same in any trial.
+
+    They are drawn by their number alone, so that every seed and every release keeps the same ones.
+    """
+    if not stopping:
+        return splits
+    share = stopping["validation"]
+    if share is None:
+        if "validation" not in splits:
+            raise ValueError("the data have no split 'validation' to tell when to stop")
+        return splits
+    train = splits["train"]
+    kept = round(share * train.rows)
+    if not 0 < kept < train.rows:
+        raise ValueError("{} of {} rows can't be kept for validation".format(kept, train.rows))
+    order = np.random.RandomState(train.rows % 2**32).permutation(train.rows)
+    parts = {"validation": np.sort(order[:kept]), "train": np.sort(order[kept:])}
+    return dict(splits, **{name: train.part(rows) for name, rows in parts.items()})
 
 
 def load(folder, data, graph, recipe):

@@ -6,7 +6,10 @@ import os
 import time
 
 VERSION = 1
-PHASES = ("import", "load", "build", "first-step", "warm-up", "train", "evaluate", "save", "verify")
+PHASES = (
+    "import", "load", "build", "first-step", "warm-up", "train", "evaluate", "validate", "save",
+    "verify",
+)  # fmt: skip
 
 _JOB_KEYS = {
     "v": int, "id": str, "action": str, "framework": str, "version": str, "adapter": str,
@@ -37,7 +40,7 @@ def read_job(path):
     try:
         with open(path, encoding="utf-8") as file:
             job = json.load(file)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise BadJob("the job can't be read: {}".format(error))
     if not isinstance(job, dict) or job.get("v") != VERSION:
         raise BadJob("the job is not of version {}".format(VERSION))

@@ -2,32 +2,60 @@
 
 import numpy as np
 
+MOST_KEPT = 64000000
+"""Bytes of raw outputs that are kept: those of a language model would be twenty gigabytes."""
+SIGN = {
+    "accuracy": 1,
+    "binary-accuracy": 1,
+    "mean-absolute-error": -1,
+    "mean-squared-error": -1,
+    "perplexity": -1,
+}
+"""1 where more is better."""
+
 
 def evaluate(model, split, recipe, batch=None):
-    """({metric: value}, {output: raw predictions}) of the model on a split."""
-    parts, kept = {}, {}
-    wanted = sorted({m[key] for m in recipe["metrics"] for key in ("target", "mask") if m[key]})
+    """({metric: value}, {output: raw predictions}) of the model on a split.
+
+    Sums are kept batch by batch. Of the raw predictions the first rows are returned, as many as fit
+    into MOST_KEPT bytes, and at least one.
+    """
+    sums = [np.zeros(2) for _ in recipe["metrics"]]
+    parts, room = {}, MOST_KEPT
     for piece in split.batches(batch or recipe["batch"]):
-        for output, value in model.predict(piece).items():
-            parts.setdefault(output, []).append(value)
-        for name in wanted:
-            kept.setdefault(name, []).append(piece[name])
-    raw = {name: np.concatenate(values) for name, values in parts.items()}
-    arrays = {name: np.concatenate(values) for name, values in kept.items()}
+        outputs = model.predict(piece)
+        for metric, total in zip(recipe["metrics"], sums):
+            mask = piece[metric["mask"]] if metric["mask"] else None
+            total += _tally(
+                metric["name"], outputs[metric["output"]], piece[metric["target"]], mask
+            )
+        if room > 0:
+            rows = max(1, room // sum(value[0].nbytes for value in outputs.values()))
+            for output, value in outputs.items():
+                parts.setdefault(output, []).append(value[:rows])
+                room -= value.nbytes  # below 0 once a batch did not fit: no gap in the rows
     values = {
-        metric["name"]: compute(
-            metric["name"],
-            raw[metric["output"]],
-            arrays[metric["target"]],
-            arrays[metric["mask"]] if metric["mask"] else None,
-        )
-        for metric in recipe["metrics"]
+        metric["name"]: _value(metric["name"], total)
+        for metric, total in zip(recipe["metrics"], sums)
     }
-    return values, raw
+    return values, {name: np.concatenate(arrays) for name, arrays in parts.items()}
 
 
 def compute(name, output, target, mask=None):
     """One metric; `mask` is 1 where a place counts."""
+    return _value(name, _tally(name, output, target, mask))
+
+
+def _value(name, total):
+    mean = total[0] / max(total[1], 1)
+    if name == "perplexity":
+        with np.errstate(over="ignore"):  # infinite then, which is said
+            mean = np.exp(mean)
+    return float(mean)
+
+
+def _tally(name, output, target, mask):
+    """(sum, number) of the places that count."""
     if name == "accuracy":
         scores = output.argmax(axis=-1) == target
     elif name == "binary-accuracy":
@@ -36,6 +64,8 @@ def compute(name, output, target, mask=None):
         scores = np.abs(output.astype(np.float64) - target)
     elif name == "mean-squared-error":
         scores = np.square(output.astype(np.float64) - target)
+    elif name == "perplexity":
+        scores = _negative_log_likelihood(output, target)
     else:
         raise ValueError("unknown metric {!r}".format(name))
     for array, what in ((target, "target"), (mask, "mask")):
@@ -43,5 +73,14 @@ def compute(name, output, target, mask=None):
             words = "{} of an output {} needs a {} of the shape {}, not {}"
             raise ValueError(words.format(name, output.shape, what, scores.shape, array.shape))
     if mask is None:
-        return float(np.mean(scores))
-    return float(np.sum(scores * mask) / max(np.sum(mask), 1))
+        return np.sum(scores, dtype=np.float64), scores.size
+    return np.sum(scores * mask, dtype=np.float64), np.sum(mask, dtype=np.float64)
+
+
+def _negative_log_likelihood(logits, labels):
+    """Of each place: minus the logarithm of the probability that its own class is given."""
+    shifted = logits - logits.max(axis=-1, keepdims=True)
+    total = np.log(np.exp(shifted).sum(axis=-1, dtype=np.float64))
+    if labels.shape != total.shape:
+        return total  # the caller names both shapes
+    return total - np.take_along_axis(shifted, labels[..., None], axis=-1)[..., 0]

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from bench import data, gpus, metrics, stack, weights
+from bench import data, gpus, metrics, schedule, stack, weights
 from bench.adapters.base import Options
 from bench.formats import Diverged
 
@@ -17,6 +17,7 @@ def run(job, data_folder, out, adapter, events):
     options = prepare(job, adapter, events)
     with events.phase("load"):
         splits = data.load(data_folder, job["data"], job["graph"], job["recipe"])
+        splits = data.with_validation(splits, job["recipe"].get("stopping"))
     with events.phase("build"):
         model = adapter.build(job["graph"], job["recipe"], options)
         if job["setting"] == "matched":
@@ -39,6 +40,7 @@ def run(job, data_folder, out, adapter, events):
         metrics=training.metrics,
         loss=training.loss,
         epochs=training.epochs,
+        best_epoch=training.best_epoch,
         steps=training.steps,
         samples=training.samples,
         threads_alive=stack.os_threads(),
@@ -74,10 +76,43 @@ class Training:
         self.epochs = self.steps = self.samples = 0
         self.metrics, self.predictions, self.loss = {}, {}, None
         self._reported = clock()
+        self._stopping = Stopping(self._recipe) if self._recipe.get("stopping") else None
+        self._images = [spec["name"] for spec in job["graph"]["inputs"] if len(spec["shape"]) == 3]
+
+    @property
+    def best_epoch(self):
+        """The epoch whose weights the result is of."""
+        return self._stopping.best_epoch if self._stopping else self.epochs
 
     def run(self):
         while self.steps < self._steps_total:
             self._epoch(self.epochs + 1)
+            if self._stopping and self._stopping.ends(self.epochs):
+                break
+        if self._stopping and self.best_epoch != self.epochs:
+            self._model.load(self._stopping.weights)
+            self._evaluate()
+
+    def _evaluate(self):
+        with self._events.phase("evaluate", self._model.sync):
+            self.metrics, self.predictions = metrics.evaluate(
+                self._model, self._splits["test"], self._recipe
+            )
+
+    def _validate(self, epoch):
+        """{} or the metrics of the rows that decide when to stop."""
+        if not self._stopping:
+            return {}
+        with self._events.phase("validate", self._model.sync):
+            values, _ = metrics.evaluate(self._model, self._splits["validation"], self._recipe)
+            self._stopping.see(epoch, values, self._model)
+        return values
+
+    def _set_rate(self):
+        if self._recipe.get("schedule") and self.steps < self._steps_total:
+            self._model.set_rate(
+                schedule.rate(self._recipe, self.steps, self._steps_an_epoch, self._steps_total)
+            )
 
     def _epoch(self, epoch):
         before = min(self.steps, self._warm)
@@ -91,19 +126,19 @@ class Training:
             self.steps += 1
             if self.steps in (1, self._warm):
                 self._end_phase("first-step" if self.steps == 1 else "warm-up")
+            self._set_rate()
             if clock() - self._reported >= 1.0:
                 self._report(epoch, handles)
 
+        self._set_rate()
         self._model.train_epoch(self._batches(epoch), on_step)
         if self.steps not in (1, self._warm):  # else the phase has just been ended
             self._end_phase("train" if self.steps > self._warm else "warm-up")
         train_s = clock() - started
         losses = self._model.losses(handles)
         _check_finite(losses, epoch)
-        with self._events.phase("evaluate", self._model.sync):
-            self.metrics, self.predictions = metrics.evaluate(
-                self._model, self._splits["test"], self._recipe
-            )
+        self._evaluate()
+        validation = self._validate(epoch)
         self.epochs, self.loss = epoch, float(np.mean(losses))
         self._events.write(
             "epoch",
@@ -114,6 +149,7 @@ class Training:
             data_ms=round(self._data_s * 1000, 3),
             first=min(len(steps_ms), self._warm - before),
             metrics=self.metrics,
+            validation=validation,
             train_s=round(train_s, 6),
         )
 
@@ -126,6 +162,10 @@ class Training:
         for first in range(0, min(train.rows, left), size):
             rows = order[first : first + size]
             batch = train.batch(rows)
+            if self._recipe.get("augment"):
+                batch = data.augmented(
+                    batch, self._recipe["augment"], self._images, self._job["seed"], epoch, first
+                )
             self.samples += len(rows)
             self._data_s += clock() - start
             yield batch
@@ -143,6 +183,23 @@ class Training:
             "progress", epoch=epoch, step=self.steps, steps=self._steps_total, loss=loss
         )
         self._reported = clock()
+
+
+class Stopping:
+    """Keeps the best weights, and tells when the first metric has long not been better."""
+
+    def __init__(self, recipe):
+        self._metric = recipe["metrics"][0]["name"]
+        self._patience = recipe["stopping"]["patience"]
+        self.best_epoch, self._best, self.weights = 0, None, None
+
+    def see(self, epoch, values, model):
+        score = values[self._metric] * metrics.SIGN[self._metric]
+        if self._best is None or score > self._best:
+            self.best_epoch, self._best, self.weights = epoch, score, model.weights()
+
+    def ends(self, epoch):
+        return epoch - self.best_epoch >= self._patience
 
 
 def _check_finite(losses, epoch):

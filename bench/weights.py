@@ -41,6 +41,8 @@ def _draw(spec, stream):
         receptive = int(np.prod(shape[:-2]))
         bound = np.sqrt(6.0 / (receptive * (shape[-2] + shape[-1])))
         value = random.uniform(-bound, bound, shape)
+    elif init == "he-normal":
+        value = random.normal(0, np.sqrt(2.0 / np.prod(shape[:-1])), shape)
     elif init == "orthogonal":
         value = _orthogonal(random, shape)
     else:
@@ -49,11 +51,12 @@ def _draw(spec, stream):
 
 
 def _orthogonal(random, shape):
-    rows, columns = shape
-    normal = random.normal(size=(max(shape), min(shape)))
+    """Orthogonal rows or columns; of a convolution's kernel one column a filter."""
+    rows, columns = int(np.prod(shape[:-1])), shape[-1]
+    normal = random.normal(size=(max(rows, columns), min(rows, columns)))
     q, r = np.linalg.qr(normal)
     q = q * np.sign(np.diag(r))
-    return q if rows >= columns else q.T
+    return (q if rows >= columns else q.T).reshape(shape)
 
 
 def digest(weights):

@@ -4,7 +4,10 @@ Five workloads, ten releases and two devices make a hundred contenders; the repe
 As in life, one release got slower, one is not certified, some trials fail, throttle or stick out.
 Metrics, curves and resources are computed from the events and samples by dlbench's own code.
 
+With --releases N it has as many releases of one framework on one workload instead.
+
     python scripts/make_campaign.py OUT [--trials 10000] [--steps 500] [--samples 100] [--seed 1]
+        [--workloads 5] [--releases N]
 """
 
 from __future__ import annotations
@@ -84,6 +87,9 @@ class Size:
     steps: int = 500
     samples: int = 100
     seed: int = 1
+    workloads: int = len(WORKLOADS)
+    releases: int = 0
+    """So many releases of one framework on one workload; 0: the usual contenders."""
 
 
 def make(folder: Path, size: Size, workers: int = 2) -> Campaign:
@@ -112,7 +118,10 @@ def make(folder: Path, size: Size, workers: int = 2) -> Campaign:
 
 
 def planned(size: Size) -> Iterator[Trial]:
-    cells = [(w, r, d) for w in WORKLOADS for r in RELEASES for d in ("cpu", "gpu")]
+    workloads = list(WORKLOADS)[: size.workloads]
+    cells = [(w, r, d) for w in workloads for r in RELEASES for d in ("cpu", "gpu")]
+    if size.releases:
+        cells = [("mnist-cnn", f"pytorch@1.{minor}.0", "cpu") for minor in range(size.releases)]
     rng = np.random.default_rng(size.seed)
     for index in range(size.trials):
         turn, place = divmod(index, len(cells))
@@ -177,7 +186,7 @@ def write_trial(folder: Path, size: Size, trial: Trial) -> None:
 
 def step_times(trial: Trial, count: int, rng: np.random.Generator) -> Any:
     """Log-normal steps with a first one that compiles; a few trials throttle, a few stick out."""
-    middle = WORKLOADS[trial.workload] * RELEASES[trial.release]
+    middle = WORKLOADS[trial.workload] * RELEASES.get(trial.release, 1.0)
     middle *= 0.12 if trial.device == "gpu" else 1.0
     middle *= math.exp(rng.normal(0, 0.02)) * (1.5 if rng.random() < 0.01 else 1.0)
     steps = middle * np.exp(rng.normal(0, 0.05, count))
@@ -264,8 +273,10 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=Size.steps, help="a trial")
     parser.add_argument("--samples", type=int, default=Size.samples, help="a trial")
     parser.add_argument("--seed", type=int, default=Size.seed)
+    parser.add_argument("--workloads", type=int, default=Size.workloads, help="how many of five")
+    parser.add_argument("--releases", type=int, default=Size.releases)
     chosen = parser.parse_args()
-    size = Size(chosen.trials, chosen.steps, chosen.samples, chosen.seed)
+    size = Size(**{name: value for name, value in vars(chosen).items() if name != "out"})
     make(chosen.out, size, workers=os.cpu_count() or 1)
     print(
         f"{chosen.out}: {size.trials:,} trials, {size.trials * size.samples:,} samples, "

@@ -18,7 +18,7 @@ from bench.trial import options_of
 
 def prove(folder):
     """How the proof of one job went."""
-    started = time.time()
+    started, worked = time.time(), time.process_time()
     job = formats.read_job(os.path.join(folder, "job.json"))
     result = {"folder": folder, "outcome": "ok", "failed": [], "checks": 0}
     try:
@@ -37,6 +37,7 @@ def prove(folder):
     if result["outcome"] == "ok" and result["failed"]:
         result["outcome"] = "differs"
     result["seconds"] = round(time.time() - started, 3)
+    result["cpu_seconds"] = round(time.process_time() - worked, 3)
     return result
 
 

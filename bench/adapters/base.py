@@ -52,6 +52,13 @@ class Model(abc.ABC):
             on_step(handle, time.monotonic() - start)
 
     @abc.abstractmethod
+    def set_rate(self, rate):
+        """The learning rate of the steps to come; only called if the recipe has a schedule.
+
+        It is called before the first step and from `on_step`, never while a step is taken.
+        """
+
+    @abc.abstractmethod
     def losses(self, handles):
         """The handles' values as floats."""
 

@@ -68,6 +68,17 @@ class FunctionalModel(Model):
     def train_step(self, batch):
         return self._one_step(self._net, batch)
 
+    def set_rate(self, rate):
+        optimizer = self._net.optimizer
+        if self._recipe["optimizer"].get("momentum") and not self._native:
+            # Keras' velocities have the learning rate in them
+            velocities = self._training.velocities(optimizer)
+            ratio = rate / self._training.rate_of(optimizer)
+            self._write(
+                [(v, value * ratio) for v, value in zip(velocities, self._read(velocities))]
+            )
+        self._training.set_rate(optimizer, rate)
+
     def losses(self, handles):
         return list(handles)
 
@@ -114,9 +125,9 @@ def _optimizer_of(recipe, decayed, training, native):
     o = recipe["optimizer"]
     kind = {"sgd": "SGD", "adam": "Adam", "adadelta": "Adadelta"}[o["name"]]
     kind = getattr(keras.optimizers, kind)
-    decay = o.get("weight_decay", 0.0)
-    if decay or not native:
-        kind = training.adjusted(kind, decayed, decay, native)
+    decay, clip = o.get("weight_decay", 0.0), recipe.get("clip")
+    if decay or clip is not None or not native:
+        kind = training.adjusted(kind, decayed, decay, clip, native)
     if o["name"] == "sgd":
         return kind(o["lr"], momentum=o["momentum"], nesterov=o["nesterov"])
     if native:

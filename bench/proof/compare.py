@@ -96,7 +96,10 @@ def compare_step(nodes, weights, got, wanted, room, when="", statistics=False):
         for name, value in sorted(moved.items()):
             # a float32 weight can't say more about its displacement than its own rounding
             here = weights[node["name"]][name]
-            rounding = 2 * UNIT * (np.abs(here) + np.abs(here + value))
+            size = np.abs(here) + np.abs(here + value)
+            if name == "variance":  # its epsilon is always added: some keep the two as one number
+                size = size + node["epsilon"]
+            rounding = 2 * UNIT * size
             allowed = rounding + room[node["name"]][name]
             label = "{}/{}".format(node["name"], name)
             own = got[node["name"]][name]

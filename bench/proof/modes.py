@@ -5,7 +5,7 @@ import numpy as np
 from bench import weights
 from bench.proof import drawn
 from bench.proof.compare import FLOOR, Mismatch, compare, compare_gradients, compare_values
-from bench.proof.noise import Copies
+from bench.proof.noise import UNIT, Copies
 from bench.proof.sides import ROWS
 
 _MANY = 40 * ROWS
@@ -15,6 +15,8 @@ _COUNTED = 12000
 _MOST_VALUES = 4000000
 """Values of all nodes that are kept for it."""
 _SIGMAS = 6.0
+_EQUAL = 16 * UNIT
+"""Relative: losses that are further apart than this are not the same number in float32."""
 _SIMULATED = 24
 """Losses with dropout, to see how often one of them comes up."""
 _DOUBT = 0.15
@@ -102,20 +104,18 @@ def _dropped_apart(name, rate, live, kept):
 
 def _steps_drop(sides):
     """Real training steps drop, too, each time and in each epoch something else."""
-    plain, tries = _loss_with_dropout(sides)
-    if not tries:
-        return
+    plain, to_drop, to_vary = _losses_with_dropout(sides)
     names = ", ".join(node["name"] for node in sides.dropouts)
     for what, take in (("epoch", _first_of_epoch), ("training step", _single_step)):
         losses = []
-        while len(losses) < tries and (len(losses) < 2 or max(losses) == min(losses)):
+        while len(losses) < max(to_drop, to_vary) and (len(losses) < 2 or len(set(losses)) == 1):
             model = sides.with_dropout()
             model.predict(sides.batch())  # an evaluation in between must not leave its mode behind
             losses.append(take(model, sides.batch()))
-        if max(abs(loss - plain) for loss in losses) <= FLOOR["loss"] * abs(plain):
+        if to_drop and max(abs(loss - plain) for loss in losses) <= FLOOR["loss"] * abs(plain):
             detail = "the loss of a {} is {:.9g}, as without dropout".format(what, losses[0])
             raise Mismatch(detail, node=names)
-        if max(losses) == min(losses):
+        if to_vary and len(set(losses)) == 1:
             raise Mismatch("every {} drops the same".format(what), node=names)
 
 
@@ -155,8 +155,9 @@ def _single_step(model, batch):
     return model.losses([model.train_step(batch)])[0]
 
 
-def _loss_with_dropout(sides):
-    """(the loss without dropout, after how many equal losses it is not chance), by the reference.
+def _losses_with_dropout(sides):
+    """(the loss without dropout, after how many losses like it, after how many equal ones it is not
+    chance), by the reference.
 
     Where dropout hardly ever changes the loss, or mostly to the same value, as it drops what is
     zero in any case or one of very few values, no number of losses tells: 0.
@@ -164,10 +165,15 @@ def _loss_with_dropout(sides):
     plain = sides.reference(sides.redrawn_plain).backward(sides.batch())[0]
     reference = sides.reference(sides.redrawn)
     losses = [reference.backward(sides.batch())[0] for _ in range(_SIMULATED)]
-    apart = 100 * FLOOR["loss"] * abs(plain)
-    often = [sum(abs(other - loss) <= apart for other in losses + [plain]) for loss in losses]
-    share = max(often) / float(_SIMULATED) + _DOUBT
-    return plain, int(np.ceil(np.log(_CHANCE) / np.log(share))) if share <= _TOO_OFTEN else 0
+    usual = sum(abs(loss - plain) <= 3 * FLOOR["loss"] * abs(plain) for loss in losses)
+    equal = [sum(abs(other - loss) <= _EQUAL * abs(loss) for other in losses) for loss in losses]
+    return plain, _tries(usual), _tries(max(equal))
+
+
+def _tries(often):
+    """How many times something must happen until it is not chance, if it came up so often."""
+    share = often / float(_SIMULATED) + _DOUBT
+    return int(np.ceil(np.log(_CHANCE) / np.log(share))) if share <= _TOO_OFTEN else 0
 
 
 def batchnorm(sides):

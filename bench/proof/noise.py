@@ -17,17 +17,16 @@ FACTOR = 10.0
 UNIT = float(np.finfo(np.float32).eps)
 LEAN = 4e-6
 """Of a node's largest value: nearer to a kink than this, rounding may decide."""
-_FAR = (1e-5, 3e-5, 1e-4)
-"""As far as this from a kink, a release that rounds more coarsely may still fall to either side."""
+_NOISE = UNIT * np.random.RandomState(7).normal(size=1 << 19)
 
 
 class Disturbed(Reference):
     """The reference in float64 with a unit of float32 added to whatever passes."""
 
     def __init__(self, graph, recipe, seed, lean):
-        self._noise = np.random.RandomState(seed)
+        self._places = np.random.RandomState(seed)
         self._lean = lean
-        super(Disturbed, self).__init__(graph, recipe, seed, np.float64)
+        super(Disturbed, self).__init__(graph, recipe, seed, np.float64, {})
 
     def _passed(self, name, value):
         return self._moved(value)
@@ -36,35 +35,37 @@ class Disturbed(Reference):
         return self._moved(gradient)
 
     def _moved(self, value):
-        typical = np.sqrt(np.mean(np.square(value))) if value.size else 0.0
-        return value + UNIT * self._noise.normal(size=value.shape) * (np.abs(value) + typical)
+        flat = value.ravel()
+        typical = np.sqrt(flat.dot(flat) / max(flat.size, 1))
+        moved = np.abs(flat)
+        moved += typical
+        moved *= self._noise(flat.size)
+        moved += flat
+        return moved.reshape(value.shape)
+
+    def _noise(self, size):
+        """Normal numbers times a unit: a random stretch of those that were drawn once for all."""
+        if size > len(_NOISE):
+            return np.resize(_NOISE, size)
+        start = self._places.randint(len(_NOISE) - size + 1)
+        return _NOISE[start : start + size]
 
 
 class Copies:
-    """The disturbed copies of one graph: how far they part from the exact reference."""
+    """The disturbed copies of one graph: how far they part from the exact reference.
+
+    They are made without weights: each use loads those it is about.
+    """
 
     def __init__(self, graph, recipe):
         self.leaning = [Disturbed(graph, recipe, 5, LEAN), Disturbed(graph, recipe, 6, -LEAN)]
-        self.single = Reference(graph, recipe, 1, np.float32)
-        self._exact = Reference(graph, recipe, 1, np.float64)
-
-    def at_kinks(self, weights, batch, gradients):
-        """{(node, parameter): how far each value of its gradient moves if kinks fall otherwise}."""
-        moved = {}
-        for lean in [side * far for far in _FAR for side in (1, -1)]:
-            self._exact.load(weights)
-            self._exact._lean = lean
-            _, other, _ = self._exact.backward(batch)
-            for node, values in gradients.items():
-                for name, value in values.items():
-                    apart = np.abs(other[node][name] - value)
-                    moved[node, name] = np.maximum(moved.get((node, name), 0.0), apart)
-        return moved
+        self.single = Reference(graph, recipe, 1, np.float32, {})
+        self.all = self.leaning + [self.single]
 
     def values(self, weights, batch, exact, training=False):
         """{name: how far rounding can move its values}."""
         spreads = {}
-        for copy in self.leaning + [self.single]:
+        for copy in self.all:
             copy.load(weights)
             for name, value in copy.activations(batch, training).items():
                 spreads[name] = max(spreads.get(name, 0.0), largest(value - exact[name]))
@@ -75,7 +76,7 @@ class Copies:
         loss, gradients, state = exact
         spread = 0.0
         parts = {}, {}
-        for copy in copies or self.leaning + [self.single]:
+        for copy in copies or self.all:
             copy.load(weights)
             other = copy.backward(batch)
             spread = max(spread, abs(other[0] - loss))

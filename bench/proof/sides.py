@@ -84,8 +84,7 @@ class Sides:
         for node in whole["nodes"]:
             if node["op"] == "batchnorm":
                 node.update(keep=0.0, unbiased=False)
-        reference = self.reference(whole)
-        reference.load(values)
+        reference = Reference(whole, self.recipe, self.job["seed"], np.float64, values)
         context = Context(True)
         reference._forward(batch, whole["nodes"], context)
         return context.state
@@ -118,9 +117,8 @@ class Sides:
 
     # ---- models
 
-    def _build(self, graph, optimizer=None):
-        recipe = dict(self.recipe, optimizer=optimizer or self.recipe["optimizer"])
-        return self.adapter.build(graph, recipe, options_of(self.job))
+    def _build(self, graph, recipe=None):
+        return self.adapter.build(graph, recipe or self.recipe, options_of(self.job))
 
     @once
     def built(self):
@@ -136,9 +134,9 @@ class Sides:
         """The release's model without dropout, with the weights that proofs begin with."""
         return self._loaded(self.built())
 
-    def loaded(self, graph, optimizer=None):
-        """A model of its own for an altered graph or optimiser."""
-        return self._loaded(self._build(graph, optimizer))
+    def loaded(self, graph, recipe=None):
+        """A model of its own for an altered graph or recipe."""
+        return self._loaded(self._build(graph, recipe))
 
     def with_dropout(self):
         return self._loaded(self.built_redrawn())
@@ -147,12 +145,9 @@ class Sides:
         model.load(self.start())
         return model
 
-    def reference(self, graph=None, optimizer=None):
-        recipe = dict(self.recipe, optimizer=optimizer or self.recipe["optimizer"])
-        reference = Reference(graph or self.plain, recipe, self.job["seed"], np.float64)
-        if "_once_start" in self.__dict__:
-            reference.load(self.start())
-        return reference
+    def reference(self, graph=None, recipe=None):
+        recipe = recipe or self.recipe
+        return Reference(graph or self.plain, recipe, self.job["seed"], np.float64, self.start())
 
     # ---- what both say of the first batch
 
@@ -168,16 +163,17 @@ class Sides:
     @once
     def wanted_gradients(self):
         """((loss, gradients, statistics), their spreads) of the reference."""
-        self.start()
         exact = self.reference().backward(self.batch())
         return exact, self.copies().backward(self.start(), self.batch(), exact)
 
     @once
-    def optimizers(self):
-        """One of each kind, whose coefficients matter for gradients of this size."""
+    def recipes(self):
+        """The recipe with one optimiser of each kind; every number matters at these gradients."""
         _, gradients, _ = self.wanted_gradients()[0]
         sizes = [largest(v) for values in gradients.values() for v in values.values()]
-        return drawn.optimizers(float(np.median([size for size in sizes if size] or [1e-2])))
+        others = drawn.optimizers(float(np.median([size for size in sizes if size] or [1e-2])))
+        altered = {} if self.recipe.get("clip") is None else {"clip": drawn.clip(gradients)}
+        return {name: dict(self.recipe, optimizer=o, **altered) for name, o in others.items()}
 
     # ---- trajectories
 
@@ -186,26 +182,25 @@ class Sides:
         """Training with the recipe's optimiser: full batches, partial ones, one of its own size."""
         sizes = [self.size] * STEPS + [self.partial] * (LONG - STEPS) + [self.own_rows()]
         in_loop = range(STEPS + 5, LONG, 10)
-        return self._walk(self.at_start(), self.plain, None, sizes, 15, in_loop)
+        return self._walk(self.at_start(), self.plain, self.recipe, sizes, 15, in_loop)
 
     @once
     def gentle_walk(self):
         """Small steps of SGD, without dropout: what the trial's own loop is held against."""
-        optimizer = self.optimizers()["sgd"]
-        model = self.loaded(self.plain, optimizer)
-        return self._walk(model, self.plain, optimizer, [self.size] * FEW + [self.partial], 16)
+        recipe = self.recipes()["sgd"]
+        model = self.loaded(self.plain, recipe)
+        return self._walk(model, self.plain, recipe, [self.size] * FEW + [self.partial], 16)
 
     def optimizer_walk(self, name):
         """Training with another optimiser and other attributes."""
-        optimizer = self.optimizers()[name]
-        model = self.loaded(self.redrawn_plain, optimizer)
-        return self._walk(model, self.redrawn_plain, optimizer, [self.size] * FEW, 17, [FEW - 3])
+        recipe = self.recipes()[name]
+        model = self.loaded(self.redrawn_plain, recipe)
+        return self._walk(model, self.redrawn_plain, recipe, [self.size] * FEW, 17, [FEW - 3])
 
-    def _walk(self, model, graph, optimizer, sizes, seed, in_loop=()):
+    def _walk(self, model, graph, recipe, sizes, seed, in_loop=()):
         """Both sides' steps on batches of these sizes, those of these numbers in the loop."""
-        self.start()
         batches = drawn.Batches(self.graph, self.recipe, seed)
-        walk = Walk(self, model, self.reference(graph, optimizer), graph, optimizer)
+        walk = Walk(self, model, self.reference(graph, recipe), graph, recipe)
         for number, rows in enumerate(sizes):
             batch, clear = self.kept_from_kinks(walk.reference, batches, rows)
             if number == 4 and rows == self.size:  # one in which no place counts
@@ -220,13 +215,23 @@ class Sides:
         Two epochs, and a prediction before each: what is compiled or kept for it must not go stale,
         and the optimiser's state must outlast both.
         """
-        optimizer = self.optimizers()["sgd"]
-        model, handles = self.loaded(self.plain, optimizer), []
+        recipe = self.recipes()["sgd"]
+        model, handles = self.loaded(self.plain, recipe), []
         batches = self.gentle_walk().batches
+
+        def on_step(handle, _seconds):
+            handles.append(handle)
+            self._set_rate(model, recipe, len(handles))
+
+        self._set_rate(model, recipe, 0)
         for part in (batches[: FEW // 2], batches[FEW // 2 :]):
             model.predict(self.batch())
-            model.train_epoch(iter(part), lambda handle, _seconds: handles.append(handle))
+            model.train_epoch(iter(part), on_step)
         return model.losses(handles), model
+
+    def _set_rate(self, model, recipe, step):
+        if recipe.get("schedule"):
+            model.set_rate(drawn.rate(recipe, step))
 
     def upstream_of(self, names):
         """The names of all nodes that these values depend on."""

@@ -5,6 +5,8 @@ import time
 from bench.proof.compare import Mismatch
 
 _STEPS = 10
+_TRIES = 4
+"""Times that so many steps are taken, while it seems late: a busy machine seems so by chance."""
 _LATE = 0.25
 """A share of the step: what is left to wait for after a real `sync` is next to nothing."""
 _READING = 2e-4
@@ -20,12 +22,17 @@ def sync(sides):
     """
     model, batch = sides.at_start(), sides.batch()
     model.losses([model.train_step(batch)])  # whatever the first one compiles
-    times = [_step(model, batch) for _ in range(_STEPS)]
-    asked, waited, loss, first, again = (min(column) for column in zip(*times))
-    late = max(0.0, max(loss, first - again) - _READING) / max(asked + waited, loss)
-    said = "{:.3g} ms without sync, {:.3g} ms with it, {:.3g} ms to read the loss after it".format(
-        asked * 1e3, (asked + waited) * 1e3, loss * 1e3
-    )
+    times = []
+    for _ in range(_TRIES):
+        times += [_step(model, batch) for _ in range(_STEPS)]
+        asked, waited, loss, first, again = (min(column) for column in zip(*times))
+        late = max(0.0, max(loss, first - again) - _READING) / max(asked + waited, loss)
+        if late <= _LATE:
+            break
+    said = (
+        "{:.3g} ms without sync, {:.3g} ms with it; after it {:.3g} ms to read the loss, "
+        "{:.3g} ms to read the weights, {:.3g} ms to read them again"
+    ).format(*(1e3 * time for time in (asked, asked + waited, loss, first, again)))
     if late > _LATE:
         raise Mismatch("sync returns before the step is done: " + said, late, _LATE)
     return {"error": late, "tolerance": _LATE, "detail": said}

@@ -14,15 +14,11 @@ as wide.
 import numpy as np
 
 from bench.ops import trained_nodes
+from bench.proof import drawn
 from bench.proof.compare import Mismatch, compare_step
 from bench.proof.noise import FACTOR, Copies, largest
 from bench.reference.optimizers import Optimizer
 
-_NOISE = 4.0
-"""Times as much room where a gradient is rounding alone: its sign then changes from step to step,
-and moments that have seen little make a longer step of the next one than of a steady gradient."""
-_KINKS = 2.0
-"""Times what values at kinks were seen to do, for those that fell to the other side one by one."""
 _LARGEST_LOSS = 1e8
 _LARGEST_WEIGHT = 1e4
 """Beyond these training diverges: float32 ends at 3e38, and a few layers' product is soon there."""
@@ -31,8 +27,7 @@ _LARGEST_WEIGHT = 1e4
 class Walk:
     """What both sides did, compared step by step."""
 
-    def __init__(self, sides, model, reference, graph, optimizer):
-        recipe = dict(sides.recipe, optimizer=optimizer or sides.recipe["optimizer"])
+    def __init__(self, sides, model, reference, graph, recipe):
         self._nodes = trained_nodes(graph, recipe)
         self._names = {node["name"] for node in self._nodes}
         self.model, self.reference = model, reference
@@ -41,7 +36,7 @@ class Walk:
         self._optimizers = [Optimizer(recipe) for _ in range(3)]
         self._relative, self._sizes = {True: {}, False: {}}, set()
         self._handles = []
-        self._new_model = lambda: sides.loaded(graph, optimizer)
+        self._new_model = lambda: sides.loaded(graph, recipe)
         self.weights = self._start = sides.start()
         self.batches = []
         self.parameters, self.statistics = [], []
@@ -57,35 +52,38 @@ class Walk:
         Neither may touch the optimiser's state.
         """
         exact, again = self._begins_again_if_diverged(batch)
+        self._set_rate()
         here, clear = self.weights, clear and not again
-        spreads = self._spreads(here, batch, exact, clear)
+        copies = self._copies_for(batch, clear)
+        loss_spread, spreads = self._spreads(here, batch, exact, clear, copies)
+        self.loss_spreads.append(loss_spread)
         before = [optimizer.copy() for optimizer in self._optimizers]
         wanted, room = self._steps(here, exact, spreads)
         self._handles.append(self._epoch(batch) if in_loop else [self.model.train_step(batch)])
         self.weights = self.model.weights()
+        self.reference.load(self.weights)  # where the next batch is drawn to keep from kinks
         self.batches.append(batch)
         self.wanted_losses.append(exact[0])
         moved = _combined(np.subtract, self.weights, here)
         when = "after step {}: ".format(len(self.batches))
         result = self._compared(here, moved, wanted, room, when, False)
-        if isinstance(result, Mismatch):
-            # once more, with room for values that fell to the other side of a kink: these move few
-            # of the numbers, a wrong formula moves them all
-            apart = self._copies.at_kinks(here, batch, exact[1])
-            wider = {
-                key: np.maximum(spread, _KINKS / FACTOR * apart.get(key, 0.0))
-                for key, spread in spreads.items()
-            }
-            after, self._optimizers = self._optimizers, before
-            wanted, wide = self._steps(here, exact, wider)
-            again = self._compared(here, moved, wanted, wide, when, False)
-            if isinstance(again, Mismatch):
-                self._optimizers = after
-            else:
-                result, room = again, wide
+        if isinstance(result, Mismatch) and len(copies) < len(self._copies.all):
+            # what rounding did to other steps is no measure of this one: it is measured
+            _, spreads = self._spreads(here, batch, exact, clear, self._copies.all)
+            self._optimizers = before
+            wanted, room = self._steps(here, exact, spreads)
+            result = self._compared(here, moved, wanted, room, when, False)
         self.parameters.append(result)
         self.statistics.append(self._compared(here, moved, wanted, room, when, True))
         self.room = room if self.room is None else _combined(np.add, self.room, room)
+
+    def _set_rate(self):
+        """With a schedule, another learning rate for each step."""
+        if self._recipe.get("schedule"):
+            rate = drawn.rate(self._recipe, len(self.batches))
+            self.model.set_rate(rate)
+            for optimizer in self._optimizers:
+                optimizer.rate = rate
 
     def _epoch(self, batch):
         handles = []
@@ -123,7 +121,6 @@ class Walk:
 
         Where the recipe's steps are too long for the graph, soon nothing would be finite.
         """
-        self.reference.load(self.weights)
         exact = self.reference.backward(batch)
         size = max(largest(v) for values in self.weights.values() for v in values.values())
         if abs(exact[0]) < _LARGEST_LOSS and size < _LARGEST_WEIGHT:
@@ -134,22 +131,30 @@ class Walk:
         self.reference.load(self.weights)
         return self.reference.backward(batch), True
 
-    def _spreads(self, here, batch, exact, clear):
-        """{(node, parameter): what rounding can do}, of gradients and running statistics."""
+    def _copies_for(self, batch, clear):
+        """The disturbed copies that run along: in a few steps, and at each new size of batch."""
+        number, rows = len(self.batches), len(batch[next(iter(batch))])
+        new = rows not in self._sizes
+        self._sizes.add(rows)
+        if not (new or number < 4 or number % (4 if number < 20 else 10) == 0):
+            return []
+        if clear and self.batches:
+            return [self._copies.leaning[number % 2], self._copies.single]
+        return self._copies.all
+
+    def _spreads(self, here, batch, exact, clear, copies):
+        """(what rounding can do to the loss, {(node, parameter): to gradients and statistics}).
+
+        Without copies that are run along it is twice the most that it did up to now.
+        """
         loss, gradients, state = exact
-        spread, measured = 0.0, ({}, {})
-        doubt = 1.0
-        if self._is_measured(len(batch[next(iter(batch))])):
-            copies = None  # all
-            if clear and self.batches:
-                copies = [self._copies.leaning[len(self.batches) % 2], self._copies.single]
+        spread, measured, doubt = 0.0, ({}, {}), 2.0
+        if copies:
             spread, *measured = self._copies.backward(here, batch, exact, copies)
-        else:
-            doubt = 2.0
+            doubt = 1.0
         # what kinks do to a batch says nothing of one that keeps clear of them
         relative = self._relative[clear]
         relative[None] = max(relative.get(None, 0.0), spread / max(abs(loss), 1e-12))
-        self.loss_spreads.append(max(spread, doubt * relative[None] * abs(loss)))
         spreads = {}
         for part, values in zip(measured, (gradients, state)):
             for node, parameters in values.items():
@@ -158,13 +163,7 @@ class Walk:
                     own = part.get(key, 0.0)
                     relative[key] = max(relative.get(key, 0.0), own / size)
                     spreads[key] = max(own, doubt * relative[key] * size)
-        return spreads
-
-    def _is_measured(self, rows):
-        """Whether the disturbed copies are run along: in a few steps, and at each new size."""
-        number, new = len(self.batches), rows not in self._sizes
-        self._sizes.add(rows)
-        return new or number < 4 or number % (4 if number < 20 else 10) == 0
+        return max(spread, doubt * relative[None] * abs(loss)), spreads
 
     def _steps(self, here, exact, spreads):
         """(how far each parameter should go, what rounding may add to or take from that)."""
@@ -173,12 +172,13 @@ class Walk:
             optimizer.steps(here, _shifted(gradients, spreads, shift))
             for optimizer, shift in zip(self._optimizers, (0.0, FACTOR, -FACTOR))
         )
+        longest = _longest_step(self._recipe["optimizer"], len(self.batches) + 1)
         wanted, room = {}, {}
         for node, steps in exact_steps.items():
             wanted[node] = {name: -step for name, step in steps.items()}
             room[node] = {
                 name: (np.abs(above[node][name] - step) + np.abs(below[node][name] - step))
-                * np.where(np.abs(gradients[node][name]) > FACTOR * spreads[node, name], 1, _NOISE)
+                * np.where(np.abs(gradients[node][name]) > FACTOR * spreads[node, name], 1, longest)
                 for name, step in steps.items()
             }
         for node, values in state.items():
@@ -186,6 +186,25 @@ class Walk:
                 wanted.setdefault(node, {})[name] = value - here[node][name]
                 room.setdefault(node, {})[name] = FACTOR * spreads[node, name]
         return wanted, room
+
+
+def _longest_step(optimizer, number):
+    """How many times as long as a steady gradient's step number so and so of any gradient can be.
+
+    Where a gradient is rounding alone it jumps, and Adam and Adadelta divide by what the moments
+    have seen up to now. The bounds are Cauchy's inequality for Adam's two moments, and for Adadelta
+    that its moment holds the present gradient, too.
+    """
+    if optimizer["name"] == "sgd":
+        return 1.0
+    if optimizer["name"] == "adadelta":
+        rho = optimizer["rho"]
+        return np.sqrt((1 - rho**number) / (1 - rho))
+    first, second = optimizer["beta1"], max(optimizer["beta2"], 1e-9)
+    ages = np.arange(number)
+    seen = np.minimum((first * first / second) ** ages, 1e9).sum()
+    steady = (1 - first**number) / np.sqrt(1 - second**number)
+    return (1 - first) / np.sqrt(1 - second) * np.sqrt(seen) / steady
 
 
 def _shifted(gradients, spreads, shift):

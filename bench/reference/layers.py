@@ -13,14 +13,21 @@ from bench.reference import lstm
 class Context:
     """How a pass is run."""
 
-    def __init__(self, training=False, random=None, lean=0.0):
+    def __init__(self, training=False, random=None, lean=0.0, choice=None):
         self.training = training
         self.random = random
         self.lean = lean
         """Which side of a kink values near it count to, as a share of the largest value; 0: the
         side they are on. The proof leans both ways to see what rounding can change."""
+        self.choice = choice
+        """Draws which of nearly equal values is a maximum; None: the first, or the last where it
+        leans."""
         self.state = {}
         """New running statistics of batch normalisation, {node: {parameter: value}}."""
+
+
+_EQUAL = 1e-5
+"""Of the largest value: what is nearer to a maximum than this may be one in another release."""
 
 
 def _windows(x, size, stride):
@@ -40,7 +47,12 @@ def _windows(x, size, stride):
 def _pad(x, padding, value=0.0):
     if not any(padding[0] + padding[1]):
         return x
-    return np.pad(x, [(0, 0), padding[0], padding[1], (0, 0)], "constant", constant_values=value)
+    (top, bottom), (left, right) = padding
+    batch, height, width, channels = x.shape
+    shape = (batch, top + height + bottom, left + width + right, channels)
+    padded = np.full(shape, value, x.dtype)
+    padded[:, top : top + height, left : left + width] = x
+    return padded
 
 
 def _unpad(x, padding):
@@ -50,8 +62,10 @@ def _unpad(x, padding):
 
 def _scatter(windows, shape, stride):
     """The sum of overlapping windows [B, rows, columns, h, w, C]: the transpose of `_windows`."""
-    total = np.zeros(shape, windows.dtype)
     _, rows, columns, height, width, _ = windows.shape
+    if height == width == 1 and (rows, columns) == shape[1:3]:
+        return windows[:, :, :, 0, 0]
+    total = np.zeros(shape, windows.dtype)
     for i in range(height):
         for j in range(width):
             total[
@@ -65,11 +79,11 @@ def _scatter(windows, shape, stride):
 def conv2d(node, inputs, p, context):
     x = _pad(inputs[0], node["padding"])
     windows = _windows(x, node["kernel"], node["stride"])
-    flat = windows.reshape(windows.shape[:3] + (-1,))
-    y = flat @ p["kernel"].reshape(-1, node["filters"])
+    kernel = p["kernel"].reshape(-1, node["filters"])
+    y = windows.reshape(-1, len(kernel)) @ kernel  # one product: one for each row is slow
     if node["bias"]:
         y += p["bias"]
-    return y, (x, p["kernel"])
+    return y.reshape(windows.shape[:3] + (-1,)), (x, p["kernel"])
 
 
 def conv2d_backward(node, cache, dy):
@@ -80,7 +94,9 @@ def conv2d_backward(node, cache, dy):
     grads = {"kernel": (flat.T @ rows).reshape(kernel.shape)}
     if node["bias"]:
         grads["bias"] = rows.sum(axis=0)
-    windows = (dy @ kernel.reshape(-1, node["filters"]).T).reshape(dy.shape[:3] + kernel.shape[:3])
+    windows = (rows @ kernel.reshape(-1, node["filters"]).T).reshape(
+        dy.shape[:3] + kernel.shape[:3]
+    )
     return [_unpad(_scatter(windows, x.shape, node["stride"]), node["padding"])], grads
 
 
@@ -88,15 +104,17 @@ def maxpool(node, inputs, p, context):
     x = _pad(inputs[0], node["padding"], -np.inf)
     windows = _windows(x, node["size"], node["stride"])
     flat = windows.reshape(windows.shape[:3] + (-1, x.shape[-1]))
-    return flat.max(axis=3), (_largest(flat, 3, context.lean), x.shape)
+    return flat.max(axis=3), (_largest(flat, 3, context), x.shape)
 
 
-def _largest(values, axis, lean):
-    """Where the largest value is: the first of equal ones, or the last of nearly equal ones."""
-    if not lean:
+def _largest(values, axis, context):
+    """Where the largest value is: the first of equal ones, or another of nearly equal ones."""
+    if not context.lean and context.choice is None:
         return values.argmax(axis=axis)
-    room = abs(lean) * np.abs(np.where(np.isfinite(values), values, 0)).max()
+    room = (abs(context.lean) or _EQUAL) * np.abs(np.where(np.isfinite(values), values, 0)).max()
     near = values >= values.max(axis=axis, keepdims=True) - room
+    if context.choice is not None:
+        return (near * context.choice.uniform(0.5, 1, size=near.shape)).argmax(axis=axis)
     return values.shape[axis] - 1 - np.flip(near, axis).argmax(axis=axis)
 
 
@@ -136,7 +154,7 @@ def globalavgpool_backward(node, shape, dy):
 def globalmaxpool(node, inputs, p, context):
     x = inputs[0]
     flat = x.reshape(len(x), -1, x.shape[-1])
-    return flat.max(axis=1), (_largest(flat, 1, context.lean), x.shape)
+    return flat.max(axis=1), (_largest(flat, 1, context), x.shape)
 
 
 def globalmaxpool_backward(node, cache, dy):
@@ -146,13 +164,15 @@ def globalmaxpool_backward(node, cache, dy):
 
 
 def batchnorm(node, inputs, p, context):
-    x = inputs[0]
-    axes = tuple(range(x.ndim - 1))
+    x = inputs[0].reshape(-1, inputs[0].shape[-1])
     if not context.training:
         mean, variance = p["mean"], p["variance"]
+        hat = x - mean
     else:
-        mean, variance = x.mean(axis=axes), x.var(axis=axes)
-        rows = x.size // x.shape[-1]
+        mean = x.mean(axis=0)
+        hat = x - mean
+        variance = np.square(hat).mean(axis=0)
+        rows = len(x)
         seen = variance * (rows / (rows - 1.0)) if node["unbiased"] and rows > 1 else variance
         keep = node["keep"]
         context.state[node["name"]] = {
@@ -160,25 +180,29 @@ def batchnorm(node, inputs, p, context):
             "variance": keep * p["variance"] + (1 - keep) * seen,
         }
     scale = 1.0 / np.sqrt(variance + node["epsilon"])
-    hat = (x - mean) * scale
-    return hat * p["gamma"] + p["beta"], (hat, scale, p["gamma"], context.training)
+    hat *= scale
+    y = hat * p["gamma"]
+    y += p["beta"]
+    shape = inputs[0].shape
+    return y.reshape(shape), (hat.reshape(shape), scale, p["gamma"], context.training)
 
 
 def batchnorm_backward(node, cache, dy):
     hat, scale, gamma, training = cache
-    axes = tuple(range(dy.ndim - 1))
-    grads = {"gamma": (dy * hat).sum(axis=axes), "beta": dy.sum(axis=axes)}
-    dhat = dy * gamma
+    rows, hat = (values.reshape(-1, values.shape[-1]) for values in (dy, hat))
+    grads = {"gamma": (rows * hat).sum(axis=0), "beta": rows.sum(axis=0)}
+    dx = rows
     if training:
-        dhat = dhat - dhat.mean(axis=axes) - hat * (dhat * hat).mean(axis=axes)
-    return [dhat * scale], grads
+        dx = rows - grads["beta"] / len(rows) - hat * (grads["gamma"] / len(rows))
+    return [(dx * (gamma * scale)).reshape(dy.shape)], grads
 
 
 def dense(node, inputs, p, context):
-    y = inputs[0] @ p["kernel"]
+    x, kernel = inputs[0], p["kernel"]
+    y = x.reshape(-1, len(kernel)) @ kernel
     if node["bias"]:
         y += p["bias"]
-    return y, (inputs[0], p["kernel"])
+    return y.reshape(x.shape[:-1] + y.shape[1:]), (x, kernel)
 
 
 def dense_backward(node, cache, dy):
@@ -187,7 +211,7 @@ def dense_backward(node, cache, dy):
     grads = {"kernel": x.reshape(-1, x.shape[-1]).T @ rows}
     if node["bias"]:
         grads["bias"] = rows.sum(axis=0)
-    return [dy @ kernel.T], grads
+    return [(rows @ kernel.T).reshape(x.shape)], grads
 
 
 def embedding(node, inputs, p, context):

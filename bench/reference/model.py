@@ -17,17 +17,20 @@ class Reference(Model):
     operations = OPERATIONS
     """The passes of each op; tests put wrong ones here."""
 
-    def __init__(self, graph, recipe, seed, dtype):
+    def __init__(self, graph, recipe, seed, dtype, weights=None):
         self._graph, self._recipe, self._dtype = graph, recipe, dtype
         self._random = np.random.RandomState(seed)
         self._optimizer = Optimizer(recipe)
         self._trained = trained_nodes(graph, recipe)
-        self.load(initial_weights(graph, seed))
+        self.load(initial_weights(graph, seed) if weights is None else weights)
 
     def train_step(self, batch):
         loss, gradients, state = self.backward(batch)
         self.step(gradients, state)
         return loss
+
+    def set_rate(self, rate):
+        self._optimizer.rate = rate
 
     def step(self, gradients, state):
         """Move the weights by these gradients; take over these running statistics."""
@@ -82,6 +85,7 @@ class Reference(Model):
         return loss_and_gradient(name, output, target, mask, self._lean)
 
     _lean = 0.0
+    _choice = None
 
     def _forward(self, batch, nodes, context):
         """Every value by name, and every node's cache."""
@@ -111,7 +115,7 @@ class Reference(Model):
 
     def backward(self, batch):
         """(loss, gradients, new running statistics) of a training step."""
-        context = Context(True, self._random, self._lean)
+        context = Context(True, self._random, self._lean, self._choice)
         values, caches = self._forward(batch, self._trained, context)
         flowing, total = {}, 0.0
         for spec in self._recipe["losses"]:

@@ -10,6 +10,7 @@ class Optimizer:
 
     def __init__(self, recipe):
         self._o = recipe["optimizer"]
+        self.rate, self._clip = None, recipe.get("clip")
         self._step = {
             "sgd": self._sgd,
             "adam": self._adam,
@@ -20,10 +21,15 @@ class Optimizer:
 
     def copy(self):
         """One that goes on from the same state."""
-        other = Optimizer({"optimizer": self._o})
-        other._t = self._t
+        other = Optimizer({"optimizer": self._o, "clip": self._clip})
+        other.rate, other._t = self.rate, self._t
         other._state = {key: list(slots) for key, slots in self._state.items()}
         return other
+
+    @property
+    def lr(self):
+        """The recipe's learning rate, or the one that was set instead."""
+        return self._o["lr"] if self.rate is None else self.rate
 
     def apply(self, weights, gradients):
         """Move the weights, in place."""
@@ -34,15 +40,24 @@ class Optimizer:
     def steps(self, weights, gradients):
         """{node: {parameter: what is to be taken off it}}."""
         self._t += 1
-        decay = self._o.get("weight_decay", 0.0)
+        decay, factor = self._o.get("weight_decay", 0.0), self._clipping(gradients)
         steps = {}
         for node, parameters in gradients.items():
             steps[node] = {}
             for name, g in parameters.items():
+                if self._clip is not None:
+                    g = factor * g
                 if decay and is_decayed(name):
                     g = g + decay * weights[node][name]
                 steps[node][name] = self._step((node, name), g)
         return steps
+
+    def _clipping(self, gradients):
+        """What all gradients are multiplied by: their norm together is at most the recipe's."""
+        if self._clip is None:
+            return 1.0
+        squares = (np.sum(np.square(g)) for values in gradients.values() for g in values.values())
+        return self._clip / max(float(np.sqrt(sum(squares))), self._clip)
 
     def _slots(self, key, g):
         if key not in self._state:
@@ -52,7 +67,7 @@ class Optimizer:
     def _sgd(self, key, g):
         slots, o = self._slots(key, g), self._o
         slots[0] = o["momentum"] * slots[0] + g
-        return o["lr"] * (g + o["momentum"] * slots[0] if o["nesterov"] else slots[0])
+        return self.lr * (g + o["momentum"] * slots[0] if o["nesterov"] else slots[0])
 
     def _adam(self, key, g):
         slots, o = self._slots(key, g), self._o
@@ -60,7 +75,7 @@ class Optimizer:
         slots[1] = o["beta2"] * slots[1] + (1 - o["beta2"]) * g * g
         m = slots[0] / (1 - o["beta1"] ** self._t)
         v = slots[1] / (1 - o["beta2"] ** self._t)
-        return o["lr"] * m / (np.sqrt(v) + o["epsilon"])
+        return self.lr * m / (np.sqrt(v) + o["epsilon"])
 
     def _adadelta(self, key, g):
         slots, o = self._slots(key, g), self._o
@@ -68,4 +83,4 @@ class Optimizer:
         slots[0] = rho * slots[0] + (1 - rho) * g * g
         d = g * np.sqrt(slots[1] + epsilon) / np.sqrt(slots[0] + epsilon)
         slots[1] = rho * slots[1] + (1 - rho) * d * d
-        return o["lr"] * d
+        return self.lr * d

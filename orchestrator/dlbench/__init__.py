@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dlbench.analysis.results import Results
+    from dlbench.running.campaign_observer import CampaignObserver
 
 __version__ = "0.1.0"
 
@@ -22,3 +23,23 @@ def open(*paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> R
     from dlbench.analysis.results import open_results
 
     return open_results(*paths)
+
+
+def run(
+    *releases: str,
+    out: str | os.PathLike[str] | None = None,
+    resume: str | os.PathLike[str] | None = None,
+    observer: CampaignObserver | None = None,
+    **choices: Any,
+) -> Results:
+    """Run a campaign as `dlbench run` does, and return its results.
+
+    results = dlbench.run("pytorch", "jax", workloads=["digits-cnn"], repeats=5)
+    results = dlbench.run(resume="results/…", repeats=10)
+
+    `choices` are the options of `dlbench run` by the names in `planning/choices.py`: `workloads`,
+    `repeats`, `until="decided"`, … Nothing is printed; an `observer` is told what happens.
+    """
+    from dlbench.running.python_call import run_from_python
+
+    return run_from_python(releases, out, resume, observer, choices)

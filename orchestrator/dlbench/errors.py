@@ -6,6 +6,9 @@ import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
+_NEAR = 0.6
+"""How alike a name must be to be the one that was meant."""
+
 
 class UserError(Exception):
     """Something the user can correct: `problem` says what is wrong, `remedy` what to do."""
@@ -19,7 +22,7 @@ class UserError(Exception):
 def unknown(kind: str, name: str, known: Iterable[str], listing: str = "") -> UserError:
     """The error for a misspelt name: it names the nearest right one."""
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=_NEAR)
     if near:
         remedy = f"Did you mean {near[0]!r}?"
     else:
@@ -31,4 +34,7 @@ def unknown(kind: str, name: str, known: Iterable[str], listing: str = "") -> Us
 
 def damaged(path: Path, why: object) -> UserError:
     """The error for a file of a campaign that does not hold what it must."""
-    return UserError(f"{path} is damaged ({why}).", "Restore it from a copy.")
+    return UserError(
+        f"{path} is damaged: {why}.",
+        "Restore it from a copy, or ask whoever sent it for the campaign again.",
+    )

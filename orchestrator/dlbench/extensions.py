@@ -134,8 +134,10 @@ def files(kind: str, *endings: str) -> Iterator[tuple[Extension, Path]]:
                 yield extension, path
 
 
-def load_python(extension: Extension, path: Path, variable: str, kind: type[_Value]) -> _Value:
-    """What the file defines under this name. This runs the file."""
+def load_python(
+    extension: Extension, path: Path, variable: str, kind: type[_Value]
+) -> tuple[_Value, ...]:
+    """What the file defines under this name, or several under its plural. This runs the file."""
     root = f"dlbench_extension_{hashlib.sha256(bytes(extension.folder)).hexdigest()[:12]}"
     if root not in sys.modules:  # a package, so that files can import from their neighbours
         package = ModuleType(root)
@@ -157,14 +159,16 @@ def load_python(extension: Extension, path: Path, variable: str, kind: type[_Val
         raise broken(path, error) from error
     finally:
         _loading.discard(name)
-    value = getattr(module, variable, None)
-    if not isinstance(value, kind):
+    single = getattr(module, variable, None)
+    values = getattr(module, f"{variable}S", (single,))
+    if not (isinstance(values, list | tuple) and values
+            and all(isinstance(value, kind) for value in values)):  # fmt: skip
         raise UserError(
             f"{path} does not define {variable}.",
-            f"Write {variable} = {kind.__name__}(…) in it; a file that only helps others has a name"
-            " that begins with _.",
+            f"Write {variable} = {kind.__name__}(…) in it, or {variable}S = a tuple of several; a"
+            " file that only helps others has a name that begins with _.",
         )
-    return value
+    return tuple(values)
 
 
 def broken(path: Path, error: BaseException) -> UserError:

@@ -4,38 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from dlbench.errors import UserError
+from dlbench.event_fields import EVENTS, is_time
+from dlbench.plain_json import NotPlain, plain, printable
 
 VERSION = 1
 """Of jobs and events."""
 LONGEST_LINE = 4 << 20
-
-_EVENTS: dict[str, dict[str, type | tuple[type, ...]]] = {
-    "hello": {"bench": str, "python": str, "pid": int},
-    "phase": {"phase": str, "seconds": (int, float)},
-    "stack": {"framework": str, "version": str},
-    "model": {"parameters": int, "weights_sha256": str, "path": dict},
-    "progress": {"epoch": int, "step": int, "steps": int},
-    "epoch": {
-        "epoch": int,
-        "loss": (int, float),
-        "steps_ms": list,
-        "metrics": dict,
-        "train_s": (int, float),
-        "first": int,
-    },
-    "check": {"name": str, "passed": bool},
-    "result": {"metrics": dict, "loss": (int, float), "epochs": int, "steps": int, "samples": int},
-    "error": {"outcome": str, "message": str},
-    "end": {},
-}
-
+"""Of an event, in bytes."""
+_MOST_PARTS = 20_000
+"""Lists, objects and texts of an event; numbers are not counted."""
+_LONGEST_KEPT = 256 << 10
+"""Of one that trial.json repeats."""
 
 Action = Literal["train", "verify"]
 
@@ -64,16 +49,20 @@ class Job(TypedDict):
 
 
 def check_version(
-    content: Mapping[str, Any], known: int, file: Path | str, *, missing: int | None = None
+    content: object, known: int, file: Path | str, *, missing: int | None = None
 ) -> None:
-    """Refuse a file of a version that this dlbench does not know.
+    """Refuse a file of a version that this dlbench does not know. (What is not an object has none:
+    whoever checks its content says so.)
 
     `missing` is the version of files that carry none; None: each must carry one.
     """
+    if not isinstance(content, Mapping):
+        return
     version = content.get("v", missing)
     if version != known:
         raise UserError(
-            f"{file} has format version {version}; this dlbench reads version {known}.",
+            f"{file} has format version {printable(str(version), 60)}; this dlbench reads"
+            f" version {known}.",
             "Open it with the dlbench that wrote it, or with a newer one.",
         )
 
@@ -103,32 +92,42 @@ class Event:
 
 
 def parse_event(line: bytes) -> Event:
-    """An event from its line, its time as written."""
+    """An event from its line, its time as written; every value is in its range."""
     if len(line) > LONGEST_LINE:
         raise BadEvent(f"a line of {len(line):,} bytes; at most {LONGEST_LINE:,} are allowed")
+    # before it is parsed, which would take long and much memory
+    if line.count(b"[") + line.count(b"{") + line.count(b'"') / 2 > _MOST_PARTS:
+        raise BadEvent(f"a line of more than {_MOST_PARTS:,} lists, objects and texts")
     try:
         content = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise BadEvent(f"a line that is not JSON: {line[:60]!r}") from error
+        raise BadEvent(f"a line that is not JSON: {_shown(line)}") from error
     if not isinstance(content, dict) or content.get("v") != VERSION:
-        raise BadEvent(f"a line that is not of version {VERSION}: {line[:60]!r}")
+        raise BadEvent(f"a line that is not of version {VERSION}: {_shown(line)}")
     kind, t = content.pop("event", None), content.pop("t", None)
     content.pop("v")
-    keys = _EVENTS.get(kind) if isinstance(kind, str) else None
-    if keys is None or isinstance(t, bool) or not isinstance(t, int | float):
-        raise BadEvent(f"an unknown event: {line[:60]!r}")
-    for key, kinds in keys.items():
-        value = content.get(key)
-        if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
-            raise BadEvent(f"event {kind!r} with a wrong {key!r}: {line[:60]!r}")
-    if kind == "epoch" and not all(_is_time(value) for value in content["steps_ms"]):
-        raise BadEvent("step times that are not times")
-    assert isinstance(kind, str)
-    return Event(float(t), kind, content)
+    keys = EVENTS.get(kind) if isinstance(kind, str) else None
+    if kind is None or keys is None:
+        raise BadEvent(f"an unknown event: {_shown(line)}")
+    if kind in ("stack", "model") and len(line) > _LONGEST_KEPT:
+        raise BadEvent(f"event {kind!r} of {len(line):,} bytes; it may have {_LONGEST_KEPT:,}")
+    if not is_time(t):
+        raise BadEvent(f"event {kind!r} with a wrong time 't': {_shown(line)}")
+    for key, fits in keys.items():
+        if not fits(content.get(key)):
+            raise BadEvent(f"event {kind!r} with a wrong {key!r}: {_shown(line, key)}")
+    if kind == "epoch" and content["first"] > len(content["steps_ms"]):
+        raise BadEvent("event 'epoch' whose 'first' is more than it has steps")
+    try:
+        return Event(float(t), kind, plain(content))
+    except NotPlain as error:
+        raise BadEvent(f"event {kind!r} with {error}") from error
 
 
-def _is_time(value: object) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value) and value >= 0
+def _shown(line: bytes, key: str = "") -> str:
+    """The part of a line that is wrong, for people."""
+    start = max(0, line.find(f'"{key}"'.encode())) if key else 0
+    return printable(repr(line[start : start + 60])[1:])
 
 
 def canonical(content: object) -> str:

@@ -23,5 +23,5 @@ def release_order(release: str) -> tuple[str, Version, str]:
         return framework, *version_order(version)
     except InvalidVersion:
         number, _, flavour = version.partition("-")
-        digits = re.findall(r"\d+", number)
+        digits = re.findall(r"[0-9]+", number)
         return framework, Version(".".join(digits) or "0"), flavour

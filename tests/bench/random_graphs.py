@@ -298,6 +298,8 @@ def _recipe(dice: Dice, graph: dict[str, Any]) -> dict[str, Any]:
         optimizer=_optimizer(dice),
         losses=losses,
         metrics=metrics[:1],
+        schedule=recipes.constant(warmup=3) if dice.chance(0.25) else None,
+        clip=dice.number(0.05, 3.0) if dice.chance(0.25) else None,
     )
 
 

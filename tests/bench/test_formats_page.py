@@ -13,12 +13,13 @@ import pytest
 from bench import formats as bench_formats
 from bench import stack
 from bench.adapters import numpy as numpy_adapter
-from dlbench import formats
 from dlbench.campaigns.about import CampaignAbout
+from dlbench.campaigns.certificate_file import Certificate, Check
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.campaigns.trial_result import Scale, TrialResult, measure
 from dlbench.datasets import find as find_dataset
 from dlbench.datasets import store
+from dlbench.event_fields import EVENTS, PHASES
 from dlbench.formats import Event, Job
 from dlbench.host.machine import GpuCard, Machine
 from dlbench.monitor.resources import PhaseUse, Resources
@@ -27,7 +28,6 @@ from dlbench.planning import recipes
 from dlbench.planning.choices import Choices
 from dlbench.planning.plan import Trial
 from dlbench.planning.recipes import METRICS
-from dlbench.running.certificates import Certificate, Check
 from dlbench.running.origins import Origin
 from dlbench.workloads import workloads
 
@@ -112,12 +112,13 @@ def test_every_key_of_a_recipe_is_named() -> None:
 
 def test_every_event_is_there_with_every_key_that_the_host_checks() -> None:
     table = {first.strip(): others for first, others in rows("Events")}
-    assert list(table) == list(formats._EVENTS)
-    for event, expected in formats._EVENTS.items():
+    assert list(table) == list(EVENTS)
+    for event, expected in EVENTS.items():
         assert set(expected) <= set(re.findall(r"\w+", table[event])), event
     described = stack.describe(numpy_adapter)
     assert set(described) <= set(re.findall(r"\w+", table["stack"]))
     assert all(f"`{phase}`" in section("Events") for phase in bench_formats.PHASES)
+    assert PHASES == bench_formats.PHASES
 
 
 def test_every_metric_of_a_trial_is_named() -> None:
@@ -127,7 +128,7 @@ def test_every_metric_of_a_trial_is_named() -> None:
     epoch = {"loss": 1.0, "steps_ms": [2.0, 1.0, 1.0], "first": 1, "metrics": scored}
     events = [Event(1.0, "epoch", epoch), Event(2.0, "result", {"samples": 3})]
     names = set(measure(events, phases, 1))
-    of_recipe = {"accuracy", "mae", "mse"}
+    of_recipe = {"accuracy", "mae", "mse", "perplexity"}
     assert names - of_recipe == set(keys("Metrics"))
     assert all(f"`{name}`" in section("Metrics") for name in names & of_recipe)
     assert of_recipe <= names

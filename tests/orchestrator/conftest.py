@@ -81,6 +81,25 @@ class Spoilt(plain.Reference):
             for _ in range(256):
                 file.write(os.urandom(1 << 20)); file.flush()
         time.sleep(30)
+    def hides(self):
+        self.files = [open(os.path.join(OUT, str(i)), "wb", buffering=0) for i in range(5)]
+        for file in self.files:
+            os.unlink(file.name)
+            os.posix_fallocate(file.fileno(), 0, 10 << 20)
+        time.sleep(30)
+    def allocates(self):
+        with open(os.path.join(OUT, "big"), "wb") as file:
+            os.posix_fallocate(file.fileno(), 0, 12 << 30)
+    def flood(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+        with open(os.path.join(OUT, "events.jsonl"), "ab", buffering=0) as file:
+            while True:
+                line = b'{"v":1,"t":%f,"event":"progress","epoch":1,"step":1,"steps":9}\\n'
+                file.write(1000 * (line % time.monotonic()))
+    def forges(self):
+        raw(b'{"v":1,"t":%f,"event":"end","x":%s}\\n' % (time.monotonic(), b"9" * 400))
+        time.sleep(30)
     def memory(self):
         self.hoard = np.ones(2_000_000_000, np.uint8)
     def child(self):
@@ -91,7 +110,8 @@ class Spoilt(plain.Reference):
 
 VARIANTS = (
     "good", "slow", "nan", "segfault", "raises", "exits", "leaves", "garbage", "long-line",
-    "wrong-version", "fills", "memory", "child", "unsupported",
+    "wrong-version", "fills", "hides", "allocates", "flood", "forges", "memory", "child",
+    "unsupported",
 )  # fmt: skip
 
 

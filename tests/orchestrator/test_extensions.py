@@ -277,7 +277,7 @@ def test_a_data_set_is_made_again_when_its_file_changes(
     ("old", "new", "words"),
     [
         ("rows = np", "rows = 1 / 0 + np", "ZeroDivisionError: division by zero (line 6)"),
-        ('"test":', '"tests":', "two splits, train and test"),
+        ('"test":', '"tests":', "not in the splits train and test"),
         ('"y": rows}, "test"', '"y": rows[1:]}, "test"', "equally many rows"),
         ('"y": rows}, "test"', '"z": rows}, "test"', "the same arrays"),
         ('"y": rows}, "test"', '"y": [1]}, "test"', "not a NumPy array"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 
@@ -29,6 +30,7 @@ def line(**fields: object) -> bytes:
         line(event="epoch", epoch=1, loss=1, steps_ms=[-1], metrics={}, train_s=1, first=0),
         line(event="epoch", epoch=1, loss=1, steps_ms=["x"], metrics={}, train_s=1, first=0),
         line(event="check", name="forward", passed="yes"),
+        b"[" * 10_000,
         b"[" * 100_000,
         b'{"v": 1, "t": 1, "event": "end", "x": "' + b"x" * (5 << 20) + b'"}',
     ],
@@ -36,6 +38,80 @@ def line(**fields: object) -> bytes:
 def test_bad_lines(bad: bytes) -> None:
     with pytest.raises(BadEvent):
         parse_event(bad)
+
+
+HUGE = 10**400
+EPOCH = {
+    "event": "epoch", "epoch": 1, "loss": 0.5, "steps_ms": [1.5, 2], "metrics": {"accuracy": 0.5},
+    "train_s": 1.5, "first": 1,
+}  # fmt: skip
+PHASE = {"event": "phase", "phase": "train", "seconds": 1.5}
+RESULT = {"event": "result", "metrics": {}, "loss": 1, "epochs": 1, "steps": 2, "samples": 3}
+CHECK = {"event": "check", "name": "forward", "passed": True}
+
+
+@pytest.mark.parametrize(
+    ("event", "key", "value"),
+    [
+        *[(PHASE, "t", value) for value in (HUGE, -1.0, math.nan, math.inf, 2e9, None, "1")],
+        *[(PHASE, "seconds", value) for value in (HUGE, -0.1, math.nan, 2e9, True, None)],
+        *[(PHASE, "phase", value) for value in ("\ud800", "sleep", "", None, ["train"])],
+        *[(EPOCH, "steps_ms", [value]) for value in (HUGE, -1, math.nan, 1e308, True, None, "1")],
+        (EPOCH, "steps_ms", [1.0, math.nan, 2.0]),
+        (EPOCH, "steps_ms", {"0": 1.0}),
+        *[(EPOCH, "train_s", value) for value in (HUGE, -1, math.inf)],
+        *[(EPOCH, "first", value) for value in (3, -1, HUGE, 1.5)],
+        *[(EPOCH, "loss", value) for value in (HUGE, 1e200, "0.5", [])],
+        *[(EPOCH, "metrics", {"accuracy": value}) for value in (-math.inf, 1.01, -0.1, HUGE, "1")],
+        (EPOCH, "metrics", {"binary-accuracy": 2}),
+        (EPOCH, "metrics", {"mean-squared-error": -1}),
+        (EPOCH, "metrics", {"other": HUGE}),
+        *[(EPOCH, "metrics", {name: 1}) for name in ("\ud800", "=1+1", "<b>", "", "x" * 65)],
+        (EPOCH, "metrics", {f"m{number}": 1 for number in range(101)}),
+        *[(RESULT, key, HUGE) for key in ("loss", "epochs", "steps", "samples")],
+        (RESULT, "samples", -1),
+        (RESULT, "other", HUGE),
+        (CHECK, "name", "../x"),
+        (CHECK, "error", -1.0),
+        (CHECK, "detail", 5),
+    ],
+)
+def test_values_out_of_range(event: dict[str, object], key: str, value: object) -> None:
+    parse_event(line(**event))
+    with pytest.raises(BadEvent):
+        parse_event(line(**{**event, key: value}))
+
+
+def test_deep_nesting_is_a_bad_line() -> None:
+    deep = b"[" * 700 + b"]" * 700
+    with pytest.raises(BadEvent, match="levels deep"):
+        parse_event(b'{"v":1,"t":1,"event":"end","x":' + deep + b"}")
+
+
+@pytest.mark.parametrize("part", [b"{}", b"[]", b'""'])
+def test_many_small_parts_are_a_bad_line(part: bytes) -> None:
+    with pytest.raises(BadEvent, match="more than 20,000 lists, objects and texts"):
+        parse_event(b'{"v":1,"t":1,"event":"end","x":[' + b",".join([part] * 20_001) + b"]}")
+
+
+def test_what_trial_json_repeats_is_short() -> None:
+    stack = {"event": "stack", "framework": "f", "version": "1"}
+    parse_event(line(**stack, packages={"p": "x" * 1000}))
+    with pytest.raises(BadEvent, match="stack"):
+        parse_event(line(**stack, packages={str(i): "x" * 10_000 for i in range(30)}))
+
+
+def test_what_an_honest_trial_could_not_compute_is_null() -> None:
+    metrics = {"mean-squared-error": math.inf, "accuracy": math.nan}
+    event = parse_event(line(**{**EPOCH, "loss": math.nan, "metrics": metrics}))
+    assert event.fields["loss"] is None
+    assert event.fields["metrics"] == {"mean-squared-error": None, "accuracy": None}
+    assert parse_event(line(**CHECK, error=math.inf, node=None)).fields["error"] is None
+
+
+def test_text_is_printable() -> None:
+    error = parse_event(line(event="error", outcome="crashed", message="a\nb\x1b[31m\ud800"))
+    assert error.fields["message"] == "a\nb\\x1b[31m\\ud800"
 
 
 def test_a_lost_loss_can_be_written() -> None:

@@ -15,6 +15,7 @@ from bench.adapters.chainer.training import (
     corrects_adam,
     loss_of,
     optimizer_of,
+    set_rate,
 )
 from bench.adapters.channels_first import Layout, value_in
 from bench.ops import nodes_for, trained_nodes, values_of
@@ -78,6 +79,9 @@ class ChainerModel(Model):
             correct_adam(self._optimizer, self._recipe, self._steps)
         self._optimizer.update()
         return loss
+
+    def set_rate(self, rate):
+        set_rate(self._optimizer, rate, self._native)
 
     def losses(self, handles):
         return [float(handle) for handle in handles]

@@ -7,6 +7,7 @@ from chainer import optimizers
 from chainer.backends import cuda
 from chainer.optimizers import ada_delta, nesterov_ag
 
+from bench.formats import Unsupported
 from bench.weights import is_decayed
 
 # ---- losses -------------------------------------------------------------------------------------
@@ -54,8 +55,10 @@ _REAL_VALUED = {
 
 def optimizer_of(recipe, net, trained, native):
     """Chainer's optimiser of the recipe; `trained` are (node, parameter's name, parameters)."""
-    optimizer = _rule_of(recipe["optimizer"], native)
+    optimizer = _rule_of(recipe, native)
     optimizer.setup(net)
+    if recipe.get("clip") is not None:  # comes before the hooks of the rules below
+        optimizer.add_hook(chainer.optimizer_hooks.GradientClipping(recipe["clip"]))
     net.disable_update()  # Chainer gives zeros to what has no gradient, and decays it
     decay = recipe["optimizer"].get("weight_decay", 0.0)
     for _, name, parameters in trained:
@@ -66,7 +69,8 @@ def optimizer_of(recipe, net, trained, native):
     return optimizer
 
 
-def _rule_of(o, native):
+def _rule_of(recipe, native):
+    o = recipe["optimizer"]
     if o["name"] == "sgd":
         if not o["momentum"]:
             return optimizers.SGD(o["lr"])
@@ -79,7 +83,7 @@ def _rule_of(o, native):
         return optimizers.Adam(o["lr"], o["beta1"], o["beta2"], o["epsilon"])
     if native:
         return optimizers.AdaDelta()
-    if o["lr"] == 1.0:
+    if o["lr"] == 1.0 and not recipe.get("schedule"):
         return optimizers.AdaDelta(o["rho"], o["epsilon"])
     return AdaDelta(o["lr"], o["rho"], o["epsilon"])
 
@@ -124,6 +128,26 @@ class AdaDelta(optimizers.AdaDelta):
         rule = AdaDeltaRule(self.hyperparam)
         rule.lr = self._lr
         return rule
+
+    def set_rate(self, rate):
+        for parameter in self.target.params():
+            parameter.update_rule.lr = rate
+
+
+def set_rate(optimizer, rate, native):
+    if isinstance(optimizer, AdaDelta):
+        optimizer.set_rate(rate)
+    elif isinstance(optimizer, optimizers.AdaDelta):
+        raise Unsupported("Chainer's own AdaDelta has no learning rate that could change")
+    elif isinstance(optimizer, optimizers.Adam):
+        optimizer.alpha = rate
+    else:
+        if not native:  # Chainer's velocities have the learning rate in them
+            for parameter in optimizer.target.params():
+                velocity = (parameter.update_rule.state or {}).get("v")
+                if velocity is not None:
+                    velocity *= rate / optimizer.lr
+        optimizer.lr = rate
 
 
 def corrects_adam(recipe, native):

@@ -10,7 +10,7 @@ from flax import nnx
 
 from bench.adapters.base import Model
 from bench.adapters.jax.layers import Net, key_of, variables_of
-from bench.adapters.jax.training import loss_of, optimizer_of
+from bench.adapters.jax.training import loss_of, optimizer_of, set_rate
 from bench.ops import nodes_for, trained_nodes, values_of
 from bench.weights import is_decayed
 
@@ -35,7 +35,7 @@ class JaxModel(Model):
             "lstm": "nnx.RNN of OptimizedLSTMCell: a scan",
             "optimizer": "optax's defaults" if native else "explicit",
             "weight decay": "on every parameter" if native else "on kernels and tables",
-            "batchnorm": "flax's defaults, biased" if native else "explicit",
+            "batchnorm": "flax's defaults, biased" if native else "explicit, accurate variance",
         }
 
     # ---- state: what is trained, and the others (statistics, random keys, what no loss reaches)
@@ -101,6 +101,9 @@ class JaxModel(Model):
             self._params, self._others, self._slots, batch
         )
         return loss
+
+    def set_rate(self, rate):
+        self._slots = set_rate(self._slots, rate)
 
     def losses(self, handles):
         return [float(loss) for loss in jax.device_get(list(handles))]

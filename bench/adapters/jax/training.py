@@ -37,12 +37,25 @@ def optimizer_of(recipe, decayed, native):
     """optax's optimiser of the recipe; `decayed` has True or False for every parameter."""
     o = recipe["optimizer"]
     if o["name"] == "sgd":
-        rule = optax.sgd(o["lr"], momentum=o["momentum"], nesterov=o["nesterov"])
+        kind, explicit = optax.sgd, {"momentum": o["momentum"], "nesterov": o["nesterov"]}
     elif o["name"] == "adam":
+        kind = optax.adam
         explicit = {} if native else {"b1": o["beta1"], "b2": o["beta2"], "eps": o["epsilon"]}
-        rule = optax.adam(o["lr"], **explicit)
     else:
+        kind = optax.adadelta
         explicit = {} if native else {"rho": o["rho"], "eps": o["epsilon"]}
-        rule = optax.adadelta(o["lr"], **explicit)
-    decay = o.get("weight_decay", 0.0)
-    return optax.chain(optax.add_decayed_weights(decay, decayed), rule) if decay else rule
+    if recipe.get("schedule"):  # the rate is part of the state: the step is not compiled anew
+        kind = optax.inject_hyperparams(kind, static_args=tuple(explicit))
+    parts = [kind(o["lr"], **explicit)]
+    if o.get("weight_decay", 0.0):
+        parts.insert(0, optax.add_decayed_weights(o["weight_decay"], decayed))
+    if recipe.get("clip") is not None:
+        parts.insert(0, optax.clip_by_global_norm(recipe["clip"]))
+    return optax.chain(*parts)
+
+
+def set_rate(slots, rate):
+    """The optimiser's state with another learning rate; the rule is the last of the chain."""
+    rule = slots[-1]
+    rates = dict(rule.hyperparams, learning_rate=jnp.asarray(rate, jnp.float32))
+    return slots[:-1] + (rule._replace(hyperparams=rates),)

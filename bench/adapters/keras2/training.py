@@ -59,8 +59,20 @@ _PER_PLACE = {
 # ---- optimisers ---------------------------------------------------------------------------------
 
 
-def adjusted(kind, decayed, decay, native):
-    """Keras' optimiser with weight decay in the gradient and Adam's epsilon where it belongs.
+def set_rate(optimizer, rate):
+    K.set_value(optimizer.lr, rate)
+
+
+def rate_of(optimizer):
+    return float(K.get_value(optimizer.lr))
+
+
+def velocities(optimizer):
+    return optimizer.weights[1:]  # behind the count of the steps; none before the first one
+
+
+def adjusted(kind, decayed, decay, clip, native):
+    """Keras' optimiser with clipping, weight decay in the gradient, Adam's epsilon in its place.
 
     `decayed` are the ids of the variables that decay.
     """
@@ -68,6 +80,9 @@ def adjusted(kind, decayed, decay, native):
     class Adjusted(kind):
         def get_gradients(self, loss, params):
             gradients = super(Adjusted, self).get_gradients(loss, params)
+            if clip is not None:  # Keras' own clipnorm would come after the weight decay
+                norm = K.sqrt(sum(K.sum(K.square(gradient)) for gradient in gradients))
+                gradients = [gradient * (clip / K.maximum(norm, clip)) for gradient in gradients]
             return [
                 decay * p + g if decay and id(p) in decayed else g
                 for p, g in zip(params, gradients)

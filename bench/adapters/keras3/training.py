@@ -42,8 +42,20 @@ _PER_PLACE = {
 # ---- optimisers ---------------------------------------------------------------------------------
 
 
-def adjusted(kind, decayed, decay, native):
-    """Keras' optimiser with weight decay in the gradient and Adam's epsilon where it belongs.
+def set_rate(optimizer, rate):
+    optimizer.learning_rate = rate
+
+
+def rate_of(optimizer):
+    return float(ops.convert_to_numpy(optimizer.learning_rate))
+
+
+def velocities(optimizer):
+    return optimizer.momentums if optimizer.built else []
+
+
+def adjusted(kind, decayed, decay, clip, native):
+    """Keras' optimiser with clipping, weight decay in the gradient, Adam's epsilon in its place.
 
     `decayed` are the ids of the variables that decay.
     """
@@ -53,6 +65,10 @@ def adjusted(kind, decayed, decay, native):
         def apply(self, grads, trainable_variables=None):
             variables = trainable_variables or self._trainable_variables
             grads = grads if native else [_dense(gradient) for gradient in grads]
+            if clip is not None:
+                grads = [_dense(gradient) for gradient in grads]
+                norm = ops.sqrt(sum(ops.sum(ops.square(gradient)) for gradient in grads))
+                grads = [gradient * (clip / ops.maximum(norm, clip)) for gradient in grads]
             if decay:
                 grads = [
                     _dense(gradient) + decay * ops.convert_to_tensor(variable)

@@ -14,9 +14,11 @@ from bench.adapters.mxnet.training import (
     NAG,
     AdaDelta,
     Training,
+    clip,
     correct_adam,
     corrects_adam,
     optimizer_of,
+    set_rate,
 )
 from bench.ops import nodes_for, trained_nodes, values_of
 from bench.weights import is_state
@@ -27,7 +29,7 @@ class GluonModel(Model):
         self._graph, self._recipe = graph, recipe
         self._layout = Layout(graph)
         self._context = mx.gpu(options.gpu) if options.device == "gpu" else mx.cpu()
-        native = options.setting == "native"
+        self._native = native = options.setting == "native"
         self._layers = Layers(graph, self._layout, native)
         trained = trained_nodes(graph, recipe)
         self._every = Net(graph, self._layers, graph["nodes"], values_of(graph))
@@ -111,11 +113,15 @@ class GluonModel(Model):
 
     def train_step(self, batch):
         loss = self._loss_and_backward(batch)
+        clip(self._recipe, self._trained)
         self._steps += 1
         if self._corrects_adam:
             correct_adam(self._optimizer, self._recipe, self._steps)
         self._trainer.step(1)  # the loss is a mean already
         return loss
+
+    def set_rate(self, rate):
+        set_rate(self._trainer, self._recipe, rate, self._native)
 
     def losses(self, handles):
         return [handle.asscalar().item() for handle in handles]

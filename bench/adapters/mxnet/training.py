@@ -100,8 +100,26 @@ def optimizer_of(recipe, trained, native):
         return kinds.Adam(**dict(common, **explicit))
     if native:
         return kinds.AdaDelta(**common)
-    plain = o["lr"] == 1.0 and not common["wd"]
+    plain = o["lr"] == 1.0 and not common["wd"] and not recipe.get("schedule")
     return (kinds.AdaDelta if plain else AdaDelta)(rho=o["rho"], epsilon=o["epsilon"], **common)
+
+
+def clip(recipe, trained):
+    """Clip the gradients of all parameters by their norm together."""
+    if recipe.get("clip") is not None:
+        gradients = [parameter.grad() for _, _, parameter in trained]
+        mx.gluon.utils.clip_global_norm(gradients, recipe["clip"])
+
+
+def set_rate(trainer, recipe, rate, native):
+    o = recipe["optimizer"]
+    # MXNet's velocities have the learning rate in them; old releases' NAG is written out, without
+    inside = o.get("momentum") and not (o["nesterov"] and not hasattr(mx.nd, "nag_mom_update"))
+    if inside and not native:
+        for updater in trainer._updaters:
+            for velocity in updater.states.values():
+                velocity *= rate / trainer.learning_rate
+    trainer.set_learning_rate(rate)
 
 
 def corrects_adam(recipe, native):

@@ -8,7 +8,7 @@ import paddle
 from bench.adapters.base import Model
 from bench.adapters.channels_first import Layout, value_in
 from bench.adapters.paddle.layers import Net, parameter_in, parameter_out, tensors_of
-from bench.adapters.paddle.training import loss_of, optimizer_of
+from bench.adapters.paddle.training import clip, loss_of, optimizer_of
 from bench.ops import nodes_for, trained_nodes, values_of
 from bench.weights import is_state
 
@@ -38,6 +38,7 @@ class PaddleModel(Model):
         self.path = {
             "loop": "static program for each size of batch" if static else "eager",
             "layout": "NCHW",
+            "softmax-cross-entropy": "Paddle's; a row's loss is cut off at 64, its gradient is not",
             "lstm": "nn.LSTM's kernel, lengths inside",
             "optimizer": rule + (", Paddle's defaults" if self._native else ", explicit"),
             "batchnorm": "Paddle's defaults, biased"
@@ -85,9 +86,13 @@ class PaddleModel(Model):
 
     def train_step(self, batch):
         loss = self._loss_and_backward(batch)
+        clip(self._recipe, self._parameters())
         self._optimizer.step()
         self._net.clear_gradients()
         return loss.detach()
+
+    def set_rate(self, rate):
+        self._optimizer.set_lr(rate)
 
     def losses(self, handles):
         return paddle.stack(list(handles)).tolist()

@@ -16,7 +16,13 @@ from bench.adapters.tensorflow1.layers import (
     to_tensorflow,
     variables_of,
 )
-from bench.adapters.tensorflow1.training import optimizer_of, target_placeholders, with_decay
+from bench.adapters.tensorflow1.training import (
+    clipped,
+    optimizer_of,
+    rate_of,
+    target_placeholders,
+    with_decay,
+)
 from bench.adapters.tensorflow_nn import choices, dense_gradient, total_loss
 from bench.ops import trained_nodes, values_of
 from bench.weights import is_state
@@ -27,6 +33,7 @@ class SessionModel(Model):
         self._graph, self._recipe = graph, recipe
         self._native = options.setting == "native"
         self._forget = forget_bias(self._native)
+        self._rates = {}
         with tf.Graph().as_default() as tensorflow_graph:
             tf.set_random_seed(options.seed)
             # plain variables may be overwritten while backpropagation still reads them
@@ -79,15 +86,17 @@ class SessionModel(Model):
             if not is_state(node, name)
         ]
         step = tf.train.get_or_create_global_step()
-        self._optimizer = optimizer_of(self._recipe, self._native, step)
+        self._rate = rate_of(self._recipe)
+        self._optimizer = optimizer_of(self._recipe, self._rate, self._native, step)
         self._gradients, self._step = {}, tf.group(*statistics)
         if not parameters:
             return
         variables = [variable for _, _, variable in parameters]
         gradients = self._optimizer.compute_gradients(self._loss, variables)
-        pairs = []
         for (node, name, _), (gradient, variable) in zip(parameters, gradients):
             self._gradients.setdefault(node, {})[name] = dense_gradient(gradient, variable)
+        pairs, gradients = [], clipped(self._recipe, gradients)
+        for (_, name, _), (gradient, variable) in zip(parameters, gradients):
             decayed = with_decay(self._recipe, self._native, name, gradient, variable)
             pairs.append((decayed, variable))
         with tf.control_dependencies(statistics):
@@ -97,7 +106,12 @@ class SessionModel(Model):
         return {placeholder: batch[name] for name, placeholder in placeholders.items()}
 
     def train_step(self, batch):
-        return self._session.run([self._loss, self._step], self._feed(batch, self._batch))[0]
+        feed = self._feed(batch, self._batch)
+        feed.update(self._rates)
+        return self._session.run([self._loss, self._step], feed)[0]
+
+    def set_rate(self, rate):
+        self._rates = {self._rate: rate}
 
     def losses(self, handles):
         return [float(handle) for handle in handles]

@@ -25,8 +25,14 @@ def target_placeholders(graph, recipe, inputs):
 # ---- optimisers ---------------------------------------------------------------------------------
 
 
-def optimizer_of(recipe, native, step):
-    o = recipe["optimizer"]
+def rate_of(recipe):
+    """A number, or with a schedule a placeholder that each step is told."""
+    lr = recipe["optimizer"]["lr"]
+    return tf.placeholder_with_default(lr, [], "rate") if recipe.get("schedule") else lr
+
+
+def optimizer_of(recipe, rate, native, step):
+    o = dict(recipe["optimizer"], lr=rate)
     if o["name"] == "sgd":
         if not o["momentum"]:
             return tf.train.GradientDescentOptimizer(o["lr"])
@@ -41,6 +47,15 @@ def optimizer_of(recipe, native, step):
     if native:
         return tf.train.AdadeltaOptimizer(o["lr"])
     return tf.train.AdadeltaOptimizer(o["lr"], o["rho"], o["epsilon"])
+
+
+def clipped(recipe, pairs):
+    """The gradients, clipped by their norm together; each row of a table counts once."""
+    if recipe.get("clip") is None:
+        return pairs
+    gradients = [dense_gradient(gradient, variable) for gradient, variable in pairs]
+    gradients, _ = tf.clip_by_global_norm(gradients, recipe["clip"])
+    return [(gradient, variable) for gradient, (_, variable) in zip(gradients, pairs)]
 
 
 def with_decay(recipe, native, name, gradient, variable):

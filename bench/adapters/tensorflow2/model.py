@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from bench.adapters.base import Model
 from bench.adapters.tensorflow2.layers import Net, variables_of
-from bench.adapters.tensorflow2.training import optimizer_of
+from bench.adapters.tensorflow2.training import optimizer_of, set_rate
 from bench.adapters.tensorflow_nn import choices, dense_gradient, total_loss
 from bench.ops import nodes_for, trained_nodes, values_of
 from bench.weights import is_state
@@ -18,7 +18,7 @@ class FunctionModel(Model):
 
     def __init__(self, graph, recipe, options):
         self._graph, self._recipe = graph, recipe
-        native = options.setting == "native"
+        self._native = native = options.setting == "native"
         self._net = Net(graph, native)
         self._trained = trained_nodes(graph, recipe)
         self._predicted = nodes_for(graph, graph["outputs"])
@@ -56,6 +56,9 @@ class FunctionModel(Model):
             self._step = _function(self._take_step, batch)
         self._last = self._step(batch)
         return self._last
+
+    def set_rate(self, rate):
+        set_rate(self._optimizer, self._recipe, self._parameters, rate, self._native)
 
     def losses(self, handles):
         return [float(handle) for handle in handles]

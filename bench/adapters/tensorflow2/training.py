@@ -22,15 +22,41 @@ def optimizer_of(recipe, trained, native):
     return kind(o["lr"], **({} if native else explicit))
 
 
+def set_rate(optimizer, recipe, trained, rate, native):
+    if recipe["optimizer"].get("momentum") and not native:
+        # Keras' velocities have the learning rate in them
+        ratio = rate / float(tf.keras.backend.get_value(optimizer.learning_rate))
+        for velocity in _velocities(optimizer, [variable for _, _, variable in trained]):
+            velocity.assign(ratio * tf.identity(velocity))
+    optimizer.learning_rate = rate
+
+
+def _velocities(optimizer, variables):
+    if hasattr(optimizer, "momentums"):  # Keras 3; none before the first step
+        return optimizer.momentums
+    if int(optimizer.iterations.numpy()) == 0:  # asking for a slot would make it
+        return []
+    return [optimizer.get_slot(variable, "momentum") for variable in variables]
+
+
 def _corrected(kind, recipe, decayed, native):
     """The optimiser's class, following the recipe's formula; `decayed` are ids of variables."""
     o = recipe["optimizer"]
     decay = o.get("weight_decay", 0.0)
     dense = needs_dense_gradients(recipe, native)
 
+    def _clipped(pairs):
+        """The gradients, clipped by their norm together; each row of a table counts once."""
+        pairs = list(pairs)
+        if recipe.get("clip") is None:
+            return pairs
+        gradients = [dense_gradient(gradient, variable) for gradient, variable in pairs]
+        gradients, _ = tf.clip_by_global_norm(gradients, recipe["clip"])
+        return [(gradient, variable) for gradient, (_, variable) in zip(gradients, pairs)]
+
     class Corrected(kind):
         def apply_gradients(self, pairs, *args, **kwargs):
-            pairs = [(self._with_decay(g, variable), variable) for g, variable in pairs]
+            pairs = [(self._with_decay(g, variable), variable) for g, variable in _clipped(pairs)]
             if native or o["name"] != "adam":
                 return super().apply_gradients(pairs, *args, **kwargs)
             # Keras' Adam has its epsilon inside the bias correction: moved outside each step

@@ -28,6 +28,9 @@ class TheanoModel(Model):
         for name, variable in targets_and_masks(recipe, shapes_of(graph)):
             self._batch.setdefault(name, variable)
         self._compiled, self._state = {}, []
+        self._rate = recipe["optimizer"]["lr"]
+        if recipe.get("schedule"):
+            self._rate = theano.shared(np.float32(self._rate), "rate")
         self.path = {
             "loop": "theano.function with updates",
             "layers": "Lasagne " + lasagne.__version__,
@@ -55,7 +58,7 @@ class TheanoModel(Model):
         parameters = L.get_all_params(self._loss_layers(), trainable=True)
         decayed = {variable for _, name, variable in self._learning() if is_decayed(name)}
         gradients = T.grad(loss, parameters) if parameters else []
-        updates = updates_of(self._recipe, gradients, parameters, decayed, self._native)
+        updates = updates_of(self._recipe, gradients, parameters, decayed, self._rate, self._native)
         self._state = [variable for variable in updates if variable not in parameters]
         for node in self._trained:
             if node["op"] == "batchnorm":
@@ -96,6 +99,12 @@ class TheanoModel(Model):
 
     def train_step(self, batch):
         return self._function("step")(*_arrays(batch, self._batch))
+
+    def set_rate(self, rate):
+        if self._recipe["optimizer"].get("momentum") and not self._native:
+            for velocity in self._state:  # Lasagne's velocities have the learning rate in them
+                velocity.set_value(velocity.get_value() * np.float32(rate / self._rate.get_value()))
+        self._rate.set_value(np.float32(rate))
 
     def losses(self, handles):
         return [float(loss) for loss in handles]

@@ -50,10 +50,12 @@ def targets_and_masks(recipe, shapes):
 # ---- optimisers ---------------------------------------------------------------------------------
 
 
-def updates_of(recipe, gradients, parameters, decayed, native):
+def updates_of(recipe, gradients, parameters, decayed, rate, native):
     """New values of the parameters and of the optimiser's state, by Lasagne."""
     o = recipe["optimizer"]
-    rate, decay = o["lr"], o.get("weight_decay", 0.0)
+    decay = o.get("weight_decay", 0.0)
+    if recipe.get("clip") is not None:
+        gradients = lasagne.updates.total_norm_constraint(gradients, recipe["clip"])
     if decay:
         gradients = [
             gradient + decay * parameter if parameter in decayed else gradient

@@ -8,7 +8,7 @@ import torch
 from bench.adapters.base import Model
 from bench.adapters.channels_first import Layout, value_in
 from bench.adapters.torch.layers import Net, tensors_of
-from bench.adapters.torch.training import correct_adam, corrects_adam, loss_of, optimizer_of
+from bench.adapters.torch.training import clip, correct_adam, corrects_adam, loss_of, optimizer_of
 from bench.ops import nodes_for, trained_nodes, values_of
 from bench.weights import is_state
 
@@ -67,11 +67,16 @@ class TorchModel(Model):
         self._optimizer.zero_grad()
         loss = self._forward(self._tensors(batch))
         loss.backward()
+        clip(self._recipe, self._optimizer)
         self._steps += 1
         if self._corrects_adam:
             correct_adam(self._optimizer, self._recipe, self._steps)
         self._optimizer.step()
         return loss.detach()
+
+    def set_rate(self, rate):
+        for group in self._optimizer.param_groups:
+            group["lr"] = rate
 
     def losses(self, handles):
         return torch.stack(list(handles)).tolist()

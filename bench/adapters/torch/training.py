@@ -65,6 +65,13 @@ def optimizer_of(recipe, trained, native):
     return torch.optim.Adadelta(groups, lr=o["lr"], **explicit)
 
 
+def clip(recipe, optimizer):
+    """Clip the gradients of all parameters by their norm together."""
+    if recipe.get("clip") is not None:
+        parameters = [p for group in optimizer.param_groups for p in group["params"]]
+        torch.nn.utils.clip_grad_norm_(parameters, recipe["clip"])
+
+
 def corrects_adam(recipe, native):
     """Whether Adam's epsilon must be moved each step.
 

@@ -39,8 +39,7 @@ def rank_across_workloads(
             row = tables.setdefault(key, {}).setdefault(case.case.workload, {})
             for group in groups:
                 # without the conditions that its name may carry
-                name = group.name.split(" (")[0]
-                row[name] = case.comparison.summaries[group.name].middle(metric.kind)[0]
+                row[group.name.split(" (")[0]] = _middle(case, group, metric)
     rankings = []
     for key, table in tables.items():
         ranked = [row for row in table.values() if len(row) > 1]
@@ -53,9 +52,22 @@ def rank_across_workloads(
     return tuple(rankings)
 
 
+def _middle(case: CaseComparison, group: Group, metric: Metric) -> float:
+    """The group's value on a workload: the worst where it failed in half of its runs or more."""
+    if 2 * len(group.failed) >= len(group.rows) - len(group.interrupted):
+        return math.inf if metric.kind.less_is_better else -math.inf
+    return case.comparison.summaries[group.name].middle(metric.kind)[0]
+
+
 def _by_machine(case: CaseComparison) -> dict[str, list[Group]]:
-    """The groups that may be ranked; by machine, where there are several."""
-    ranked = [g for g in case.case.groups if g.name in case.comparison.ranking]
+    """The groups that may be ranked, and those that failed always; by machine, where there are
+    several."""
+    ranking = set(case.comparison.ranking)
+    ranked = [
+        group
+        for group in case.case.groups
+        if group.name in ranking or (group.certified and len(group.failed) == len(group.rows))
+    ]
     machines = {g.conditions.machine for g in ranked}
     parts: dict[str, list[Group]] = {}
     for group in ranked:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import math
 import statistics
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from dlbench.analysis.across_workloads import WorkloadRanking, rank_across_workloads
+from dlbench.analysis.circumstances import cautions_of, circumstances
 from dlbench.analysis.groups import Case, cases_of
 from dlbench.analysis.metrics import Metric, find_metric
 from dlbench.analysis.release_history import ReleaseHistory, release_histories
+from dlbench.analysis.sessions import session_notes, within_session_difference
 from dlbench.analysis.steadiness import Steadiness, steadiness, steady_steps
 from dlbench.errors import UserError
-from dlbench.statistics.comparison import Comparison, compare
-from dlbench.statistics.sample_size import SampleSize, holm
-from dlbench.statistics.verdicts import Verdict, judge
+from dlbench.statistics.comparison import Comparison, comparable_pairs, compare
+from dlbench.statistics.margins import margin_problem
+from dlbench.statistics.sample_size import holm
+from dlbench.statistics.verdicts import judge_again
+from dlbench.statistics.words import count
 
 if TYPE_CHECKING:
     from dlbench.analysis.results import Results
@@ -40,8 +44,34 @@ class CaseComparison:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What weakens the numbers, each with the group that it concerns."""
-        failed = [f"{g.name}: {g.incomplete}" for g in self.case.groups if g.incomplete]
-        return (*failed, *self.steadiness.sentences)
+        groups = self.case.groups
+        said = [*cautions_of(groups)]
+        said += [f"{g.name}: {g.incomplete}" for g in groups if g.incomplete]
+        said += [
+            f"{g.name}: {g.without(self.metric)} of {count(len(g.complete), 'finished run')}"
+            f" {'has' if g.without(self.metric) == 1 else 'have'} no {self.metric.column}:"
+            " left out."
+            for g in groups
+            if g.without(self.metric)
+        ]
+        said += [
+            f"{name}: {count(summary.not_numbers, 'value')} not a finite number:"
+            f" {'counted as failed' if self.metric.kind.scale == 'difference' else 'left out'}."
+            for name, summary in self.comparison.summaries.items()
+            if summary.not_numbers
+        ]
+        if self.case.copies:
+            said.append(
+                f"{count(self.case.copies, 'trial is a copy', 'trials are copies')} of others, with"
+                " the same start and the same numbers: each run counts once."
+            )
+        said += session_notes(self.case, self.metric, self.comparison.tested)
+        return (*said, *self.steadiness.sentences)
+
+    @property
+    def circumstances(self) -> tuple[str, ...]:
+        """What the numbers hold for: data, scale, threads."""
+        return circumstances(self.case.groups)
 
     @property
     def sentence(self) -> str:
@@ -58,6 +88,13 @@ class CampaignComparison:
     margin: float | None
     cases: tuple[CaseComparison, ...]
     across: tuple[WorkloadRanking, ...]
+
+    @property
+    def questions(self) -> int:
+        """How many families of tests there are, each with an alpha of its own: the pairs of each
+        workload, the histories of each workload, each ranking across workloads."""
+        pairs = {_family(case.case) for case in self.cases if case.comparison.tested}
+        return len(pairs) + sum(1 for case in self.cases if case.history) + len(self.across)
 
     @property
     def sentence(self) -> str:
@@ -78,6 +115,7 @@ class CampaignComparison:
                         **dict(case.case.fixed),
                         "group": name,
                         "n": summary.n,
+                        "failed": case.comparison.failures.get(name, (0, 0))[0],
                         "median": summary.median,
                         "median_low": median.low if median else None,
                         "median_high": median.high if median else None,
@@ -146,23 +184,40 @@ def compare_campaigns(
             )
         every = compared
     steps = steady_steps(results.steps()) if stability and chosen.from_steps else None
+    measured = [{group.name: group.measurements(chosen) for group in case.groups} for case in every]
+    families: Counter[tuple[object, ...]] = Counter()
+    for case, groups in zip(every, measured, strict=True):
+        families[_family(case)] += comparable_pairs(groups, chosen.kind)
+    judged = [
+        compare(
+            groups,
+            chosen.kind,
+            metric=chosen.words,
+            alpha=alpha,
+            margin=margin,
+            family=families[_family(case)],
+        )
+        for case, groups in zip(every, measured, strict=True)
+    ]
+    corrected = [
+        within_session_difference(comparison, case, chosen)
+        for case, comparison in zip(
+            every, _corrected(list(map(_family, every)), judged, families), strict=True
+        )
+    ]
+    watched = sum(len(case.groups) for case in every)
     cases = tuple(
         CaseComparison(
             case,
             chosen,
-            compare(
-                {group.name: group.measurements(chosen) for group in case.groups},
-                chosen.kind,
-                metric=chosen.words,
-                alpha=alpha,
-                margin=margin,
-            ),
-            steadiness(case, chosen, steps) if stability else Steadiness(),
-            release_histories(case.groups, chosen, alpha) if by == "release" else (),
+            comparison,
+            steadiness(case, chosen, steps, watched) if stability else Steadiness(),
+            release_histories(case.groups, chosen, alpha, margin, comparison.verdicts)
+            if by == "release"
+            else (),
         )
-        for case in every
+        for case, comparison in zip(every, corrected, strict=True)
     )
-    cases = _corrected(cases, alpha)
     return CampaignComparison(
         chosen, by, alpha, margin, cases, rank_across_workloads(cases, chosen, alpha)
     )
@@ -204,57 +259,44 @@ def _check(alpha: float, margin: float | None, metric: Metric) -> None:
         raise UserError(f"An alpha of {alpha:g} is not possible.", "Give one between 0 and 1.")
     if margin is None:
         return
-    if not math.isfinite(margin):
-        raise UserError(f"A margin of {margin:g} is not possible.", "Give a number, such as 1.05.")
-    if metric.kind.scale == "ratio" and margin <= 1:
+    if why := margin_problem(margin, metric.kind):
         raise UserError(
-            f"A margin of {margin:g} is not possible: {metric.column} is compared by a factor.",
-            "Give a factor above 1, such as 1.05.",
+            f"A margin of {margin:g} is not possible for {metric.column}: {why}.",
+            "Give one for each kind, such as `--margin 1.05 --margin accuracy=0.01`.",
         )
-    if margin <= 0:
-        raise UserError(f"A margin of {margin:g} is not possible.", "Give a positive difference.")
 
 
-def _corrected(cases: Sequence[CaseComparison], alpha: float) -> tuple[CaseComparison, ...]:
-    """Holm's correction over all comparisons on a workload.
+def _family(case: Case) -> tuple[object, ...]:
+    """Comparisons that are asked together: all on one workload.
 
     Compared by device, variant or engine, each release is a case of its own; asked together,
     they are one family of tests all the same.
     """
-    members: dict[tuple[object, ...], list[CaseComparison]] = {}
-    for case in cases:
-        fixed = tuple(pair for pair in case.case.fixed if pair[0] not in ("release", "variant"))
-        members.setdefault((case.case.workload, fixed), []).append(case)
-    done: dict[int, CaseComparison] = {}
-    for together in members.values():
-        tested = [v for case in together for v in case.comparison.tested]
+    fixed = tuple(pair for pair in case.fixed if pair[0] not in ("release", "variant"))
+    return case.workload, fixed
+
+
+def _corrected(
+    keys: Sequence[tuple[object, ...]],
+    comparisons: Sequence[Comparison],
+    families: Mapping[tuple[object, ...], int],
+) -> list[Comparison]:
+    """Holm's correction over all comparisons of a family, where it has several cases."""
+    members: dict[tuple[object, ...], list[int]] = {}
+    for i, key in enumerate(keys):
+        members.setdefault(key, []).append(i)
+    done = list(comparisons)
+    for key, together in members.items():
+        tested = [v for i in together for v in comparisons[i].tested]
         if len(together) < 2 or len(tested) < 2:
             continue
-        adjusted = holm([v.test.p if v.test else 1.0 for v in tested])
-        near = holm([v.equivalence.p if v.equivalence else 1.0 for v in tested])
+        adjusted = holm([v.test.p if v.test else 1.0 for v in tested], families[key])
+        near = holm([v.equivalence.p if v.equivalence else 1.0 for v in tested], families[key])
         judged = {
-            id(verdict): _judged_again(verdict, adjusted[i], near[i], len(tested), alpha)
+            id(verdict): judge_again(verdict, adjusted[i], near[i])
             for i, verdict in enumerate(tested)
         }
-        for case in together:
-            verdicts = tuple(judged.get(id(v), v) for v in case.comparison.verdicts)
-            again = replace(case.comparison, verdicts=verdicts)
-            done[id(case)] = replace(case, comparison=again)
-    return tuple(done.get(id(case), case) for case in cases)
-
-
-def _judged_again(
-    verdict: Verdict, adjusted: float, near: float, tests: int, alpha: float
-) -> Verdict:
-    effect, test, size = verdict.effect, verdict.test, verdict.size
-    assert effect is not None and test is not None and size is not None
-    return judge(
-        (verdict.first, verdict.second),
-        effect,
-        test,
-        adjusted,
-        SampleSize(size.runs, tests, alpha),
-        verdict.equivalence,
-        near if verdict.equivalence else None,
-        verdict.left_out,
-    )
+        for i in together:
+            verdicts = tuple(judged.get(id(v), v) for v in comparisons[i].verdicts)
+            done[i] = replace(comparisons[i], verdicts=verdicts)
+    return done

@@ -50,7 +50,7 @@ TRIALS = (
     Column("budget_steps", pl.Int64, "steps asked for; null: whole epochs"),
     Column("batch", pl.Int64, "rows a step"),
     Column("data", pl.String, "the data's digest"),
-    Column("data_source", pl.String, "real or synthetic"),
+    Column("data_source", pl.String, "real, sample (a part of it) or synthetic"),
     Column("threads", pl.Int64, "threads asked for; null: the framework's default"),
     Column("threads_used", pl.Int64, "threads the framework says it uses"),
     Column("cpus", pl.Float64, "limit of cores; null: none"),
@@ -65,6 +65,9 @@ METRICS = (
     Column("accuracy", pl.Float64, "share of right answers on the test split, 0 to 1"),
     Column("mae", pl.Float64, "mean absolute error on the test split"),
     Column("mse", pl.Float64, "mean squared error on the test split"),
+    Column(
+        "perplexity", pl.Float64, "exponential of the mean cross-entropy a token, on the test split"
+    ),
     Column("loss", pl.Float64, "mean training loss of the last epoch"),
     Column("train_s", pl.Float64, "training: first step, warm-up and steady steps"),
     Column("steady_s", pl.Float64, "training without first step and warm-up"),
@@ -74,6 +77,8 @@ METRICS = (
     Column("first_step_s", pl.Float64, "phase first-step: compilation"),
     Column("warm_up_s", pl.Float64, "phase warm-up"),
     Column("evaluate_s", pl.Float64, "phase evaluate"),
+    Column("validate_s", pl.Float64, "phase validate: rows that decide when to stop"),
+    Column("best_epoch", pl.Float64, "whose weights the result is of"),
     Column("save_s", pl.Float64, "phase save"),
     Column("step_ms_median", pl.Float64, "median of the steady steps"),
     Column("step_ms_mean", pl.Float64, "mean of the steady steps"),
@@ -117,6 +122,7 @@ CURVES = (
     Column("accuracy", pl.Float64, "on the test split after the epoch"),
     Column("mae", pl.Float64, "on the test split after the epoch"),
     Column("mse", pl.Float64, "on the test split after the epoch"),
+    Column("perplexity", pl.Float64, "on the test split after the epoch"),
 )
 """Other metrics of a workload follow, as Float64."""
 
@@ -149,7 +155,7 @@ SAMPLES = (
 
 PHASES = (
     Column("id", IDENTITY, "the trial"),
-    Column("phase", pl.String, "import, load, build, first-step, warm-up, train, evaluate, save"),
+    Column("phase", pl.String, "import, load, …, train, evaluate, validate, save"),
     Column("start", pl.Float64, "seconds since launch"),
     Column("end", pl.Float64, "seconds since launch"),
 )

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from dlbench.analysis.campaign_comparison import CampaignComparison, CaseComparison
+from dlbench.analysis.circumstances import group_notes
 from dlbench.statistics.effects import Effect
 from dlbench.statistics.friedman import Friedman
 from dlbench.statistics.intervals import Interval
@@ -39,9 +40,10 @@ def threshold_json(result: ThresholdResult) -> dict[str, Any]:
         "condition": str(result.threshold),
         "result": result.outcome.value,
         "failed": result.failed,
+        "exit_code": result.outcome.exit_code,
         "sentence": result.sentence,
         "p_holm": result.adjusted,
-        "verdict": _verdict(result.verdict),
+        "verdict": _verdict(result.verdict) if result.verdict else None,
     }
 
 
@@ -51,7 +53,10 @@ def _case(case: CaseComparison) -> dict[str, Any]:
         "workload": case.case.workload,
         "fixed": dict(case.case.fixed),
         "label": case.case.label,
+        "circumstances": list(case.circumstances),
+        "copies": case.case.copies,
         "sample_size": comparison.sample_size_sentence,
+        "test": comparison.test_sentence,
         "answer": comparison.answer,
         "warnings": list(case.warnings),
         "ranking": list(comparison.ranking),
@@ -62,7 +67,11 @@ def _case(case: CaseComparison) -> dict[str, Any]:
                 "set_apart": [r.value for r in comparison.set_apart.get(group.name, ())],
                 "machine": group.conditions.machine,
                 "scale": group.conditions.scale,
+                "failed": len(group.failed),
+                "interrupted": len(group.interrupted),
+                "without_metric": group.without(case.metric),
                 "incomplete": group.incomplete or None,
+                "notes": list(group_notes(group)),
                 "trials": [row["id"] for row in group.measured(case.metric)],
                 "findings": [_finding(f) for f in case.steadiness.groups.get(group.name, ())],
             }
@@ -99,6 +108,7 @@ def _summary(summary: Summary) -> dict[str, Any]:
         "n": summary.n,
         "median": _finite(summary.median),
         "median_interval": _interval(summary.median_interval),
+        "interval_name": summary.median_interval.name if summary.median_interval else None,
         "mean": _finite(summary.mean),
         "mean_interval": _interval(summary.mean_interval),
         "sd": summary.sd,
@@ -121,6 +131,7 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         "p": test.p if test else None,
         "p_holm": verdict.adjusted,
         "equivalence_p": equivalent.p if equivalent else None,
+        "same_session": not verdict.apart,
         "sentence": verdict.sentence,
     }
 
@@ -135,6 +146,8 @@ def _effect(effect: Effect) -> dict[str, Any]:
         "cliffs_delta": effect.delta,
         "paired": effect.paired,
         "runs": list(effect.runs),
+        "failed": list(effect.failed),
+        "interval_is_range": bool(effect.interval and effect.interval.is_range),
     }
 
 
@@ -157,6 +170,7 @@ def _friedman(test: Friedman) -> dict[str, Any]:
                 "p": pair.p,
                 "p_holm": pair.adjusted,
                 "beyond_critical_difference": pair.beyond_critical,
+                "shown": pair.shown,
             }
             for pair in test.pairs
         ],

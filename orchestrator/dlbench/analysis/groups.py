@@ -8,8 +8,9 @@ conditions stay in the case, are named after their conditions, and are not compa
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 import polars as pl
 
 from dlbench.analysis.metrics import Metric
+from dlbench.analysis.sessions import sessions_of
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.errors import unknown
 from dlbench.statistics.measurements import Measurements
@@ -27,8 +29,8 @@ _USUAL = {"device": "cpu", "setting": "matched"}
 """What a label does not mention."""
 _READ = (
     *_CHOSEN, "id", "campaign", "seed", "round", "index", "outcome", "certified", "machine",
-    "data", "budget_epochs", "budget_steps", "batch", "threads", "cpus", "memory_limit_bytes",
-    "threads_used", "system_cpu_percent_mean", "cpu_percent_mean",
+    "started", "wall_s", "data", "data_source", "budget_epochs", "budget_steps", "batch", "threads",
+    "cpus", "memory_limit_bytes", "threads_used", "system_cpu_percent_mean", "cpu_percent_mean",
 )  # fmt: skip
 
 Row = dict[str, Any]
@@ -79,6 +81,17 @@ class Group:
         refused = any(row["certified"] is False for row in self.rows)
         return "yes" if self.certified else "no" if refused else "not checked"
 
+    @cached_property
+    def interrupted(self) -> tuple[Row, ...]:
+        """Trials that somebody stopped: these say nothing about the release."""
+        return tuple(row for row in self.rows if row["outcome"] == Outcome.INTERRUPTED)
+
+    @cached_property
+    def failed(self) -> tuple[Row, ...]:
+        """Trials that did not finish by themselves."""
+        ended = (Outcome.OK, Outcome.INTERRUPTED)
+        return tuple(row for row in self.rows if row["outcome"] not in ended)
+
     @property
     def incomplete(self) -> str:
         """How many trials did not complete, and why; empty if all did."""
@@ -93,16 +106,25 @@ class Group:
         rows = self.complete or self.rows
         return tuple(row for row in rows if row[metric.column] is not None)
 
+    def without(self, metric: Metric) -> int:
+        """How many complete trials do not have the metric."""
+        return len(self.complete) - len(self.measured(metric)) if self.complete else 0
+
     def values(self, metric: Metric) -> tuple[float, ...]:
         """Of the complete trials, one each."""
         return tuple(float(row[metric.column]) for row in self.measured(metric) if self.complete)
 
     def measurements(self, metric: Metric) -> Measurements:
-        """What the statistics compare."""
+        """What the statistics compare: a failed trial has no value and counts all the same."""
         measured = self.measured(metric)
+        failed = self.failed if self.complete else ()
+        every = (*measured, *failed)
+        values = (*(float(row[metric.column]) for row in measured), *(math.nan for _ in failed))
         return Measurements(
-            values=tuple(float(row[metric.column]) for row in measured),
-            keys=tuple(str(row["seed"]) for row in measured),
+            values=values,
+            keys=tuple(_key(row) for row in every),
+            finished=(*(True for _ in measured), *(False for _ in failed)),
+            sessions=tuple(str(row["session"]) for row in every),
             certified=self.certified,
             complete=bool(self.complete),
             data=self.conditions.data,
@@ -129,6 +151,8 @@ class Case:
     label: str
     """`mnist-cnn (gpu)`: the workload, with what is not the usual."""
     groups: tuple[Group, ...]
+    copies: int = 0
+    """Trials that are another one's numbers under another id: they count once."""
 
 
 def cases_of(trials: pl.DataFrame, by: str, columns: Sequence[str] = ()) -> list[Case]:
@@ -139,16 +163,44 @@ def cases_of(trials: pl.DataFrame, by: str, columns: Sequence[str] = ()) -> list
     own = {"release", "variant"} if by == "release" else {by}
     fixed = [field for field in _CHOSEN if field not in own]
     together: dict[tuple[str, ...], list[Row]] = {}
-    for row in trials.select(list(dict.fromkeys((*_READ, *columns)))).rows(named=True):
-        together.setdefault(tuple(str(row[field]) for field in fixed), []).append(row)
+    copies: Counter[tuple[str, ...]] = Counter()
+    copied = _copies(trials)
+    sessions = sessions_of(trials)
+    rows = trials.select(list(dict.fromkeys((*_READ, *columns)))).rows(named=True)
+    for row, session, is_copy in zip(rows, sessions, copied, strict=True):
+        key = tuple(str(row[field]) for field in fixed)
+        if is_copy:
+            copies[key] += 1
+        else:
+            row["session"] = session
+            together.setdefault(key, []).append(row)
     several_engines = trials["engine"].n_unique() > 1
     cases = []
-    for key, rows in sorted(together.items()):
+    for key, members in sorted(together.items()):
         values = dict(zip(fixed, key, strict=True))
         workload = values.pop("workload")
         label = _label(workload, values, several_engines)
-        cases.append(Case(workload, tuple(values.items()), label, _groups(rows, by, label)))
+        groups = _groups(members, by, label)
+        cases.append(Case(workload, tuple(values.items()), label, groups, copies[key]))
     return cases
+
+
+def _copies(trials: pl.DataFrame) -> list[bool]:
+    """Which rows are a run that another row has already: the same machine, the same start to the
+    last digit, the same numbers. Ids, seeds and rounds can be given anew, these cannot."""
+    same = [name for name, kind in trials.schema.items() if kind.is_float()]
+    same += [*_CHOSEN, "machine", "started", "outcome"]
+    first = trials.select(pl.struct(same).is_first_distinct()).to_series()
+    # A trial that failed at once has no numbers to tell it by.
+    known = trials["started"].is_not_null() & (trials["outcome"] == Outcome.OK)
+    return (~first & known.fill_null(False)).to_list()
+
+
+def _key(row: Row) -> Hashable:
+    """Trials of one round and seed in one session are partners. Without a round there is none."""
+    if row["round"] is None:
+        return str(row["id"])
+    return row["session"], row["round"], row["seed"]
 
 
 def _label(workload: str, fixed: dict[str, str], several_engines: bool) -> str:

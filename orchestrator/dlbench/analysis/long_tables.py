@@ -7,8 +7,10 @@ from pathlib import Path
 
 import polars as pl
 
-from dlbench.analysis.columns import PHASES, SAMPLES, STEPS, Column, schema
+from dlbench.analysis.columns import PHASES as STRETCHES
+from dlbench.analysis.columns import SAMPLES, STEPS, Column, schema
 from dlbench.campaigns.bulk_lines import events_in_bulk, samples_in_bulk
+from dlbench.event_fields import LONGEST_S, PHASES
 
 _EPOCH = {"event": pl.String, "epoch": pl.Int32, "first": pl.Int32, "steps_ms": pl.List(pl.Float64)}
 _PHASE = {"event": pl.String, "t": pl.Float64, "phase": pl.String, "seconds": pl.Float64}
@@ -19,8 +21,15 @@ def read_steps(folders: Mapping[str, Path]) -> pl.DataFrame:
     parts = []
     for epochs in events_in_bulk(folders, "epoch", _EPOCH):
         within = pl.int_ranges(0, pl.col("steps_ms").list.len(), dtype=pl.Int32)
+        steps = pl.col("steps_ms").list
+        # as `formats.parse_event` has it: a line with a value that can't be true is not read
+        true = (
+            (steps.min() >= 0) & (steps.max() <= 1000 * LONGEST_S),
+            (pl.col("epoch") >= 0) & pl.col("first").is_between(0, steps.len()),
+        )
         parts.append(
-            epochs.with_columns(within=within, ms=pl.col("steps_ms"))
+            epochs.filter(*true)
+            .with_columns(within=within, ms=pl.col("steps_ms"))
             .select("id", "epoch", "first", "within", "ms")
             .explode("within", "ms")
             .filter(pl.col("ms").is_not_null())
@@ -37,8 +46,9 @@ def read_steps(folders: Mapping[str, Path]) -> pl.DataFrame:
 
 def read_phases(folders: Mapping[str, Path]) -> pl.DataFrame:
     """Every stretch of every phase."""
+    true = pl.col("seconds", "t").is_between(0, LONGEST_S), pl.col("phase").is_in(PHASES)
     parts = [
-        phases.select(
+        phases.filter(*true).select(
             "id",
             "phase",
             (pl.col("t") - pl.col("seconds")).alias("start"),
@@ -46,7 +56,7 @@ def read_phases(folders: Mapping[str, Path]) -> pl.DataFrame:
         )
         for phases in events_in_bulk(folders, "phase", _PHASE)
     ]
-    return _joined(parts, PHASES)
+    return _joined(parts, STRETCHES)
 
 
 def read_samples(folders: Mapping[str, Path]) -> pl.DataFrame:
@@ -54,8 +64,12 @@ def read_samples(folders: Mapping[str, Path]) -> pl.DataFrame:
     rate = pl.col("cpu_s").diff() / pl.col("t").diff()
     percent = (100 * rate / pl.col("cores")).fill_nan(None)
     same_trial = pl.col("id") == pl.col("id").shift()
+    true = (
+        pl.col("t", "cpu_s").is_between(0, LONGEST_S).fill_null(True),
+        (pl.col("memory_bytes") >= 0).fill_null(True),
+    )
     parts = [
-        samples.with_columns(cpu_percent=pl.when(same_trial).then(percent))
+        samples.filter(*true).with_columns(cpu_percent=pl.when(same_trial).then(percent))
         for samples in samples_in_bulk(folders)
     ]
     return _joined(parts, SAMPLES)

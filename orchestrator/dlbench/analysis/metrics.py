@@ -66,6 +66,7 @@ STEP = Metric(
 ACCURACY = Metric("accuracy", "Accuracy", "accuracy", SCORE, "", "%", 100.0, in_report=True)
 MAE = Metric("mae", "Mean absolute error", "mae", LOSS, in_report=True)
 MSE = Metric("mse", "Mean squared error", "mse", LOSS, in_report=True)
+PERPLEXITY = Metric("perplexity", "Perplexity", "perplexity", LOSS, in_report=True)
 PEAK_MEMORY = Metric(
     "peak_memory_bytes", "Peak memory", "peak memory (bytes)", MEMORY, "memory", "MB", 1e-6,
     in_report=True,
@@ -82,11 +83,23 @@ CPU_ENERGY = Metric(
 )
 CPU = Metric("cpu_seconds", "CPU time", "CPU time (s)", CPU_TIME, unit="s", in_report=True)
 
-QUALITY = (ACCURACY, MAE, MSE)
+QUALITY = (ACCURACY, MAE, MSE, PERPLEXITY)
 KNOWN = (
     TRAINING, SPEED, STEP, *QUALITY, PEAK_MEMORY, GPU_MEMORY, GPU_ENERGY, CPU_ENERGY, CPU,
-    Metric("cpu_percent_mean", "CPU use", "CPU use (%)", USE, "cpu", "%"),
+    Metric("cpu_percent_mean", "CPU use", "CPU use (% of the allotted cores)", USE, "cpu", "%"),
+    Metric("cpu_percent_of_one_core", "CPU use in cores", "CPU use (% of one core)", USE, unit="%"),
+    Metric("system_cpu_percent_mean", "CPU use of the machine", "CPU use of the whole machine (%)",
+           USE, unit="%"),
     Metric("gpu_util_percent_mean", "GPU use", "GPU use (%)", USE, "gpu", "%"),
+    Metric("memory_mean_bytes", "Mean memory", "mean memory (bytes)", MEMORY, unit="MB",
+           factor=1e-6),
+    Metric("anon_peak_bytes", "Peak memory without file cache",
+           "peak memory without file cache (bytes)", MEMORY, unit="MB", factor=1e-6),
+    Metric("rss_main_peak_bytes", "Peak memory of the main process",
+           "peak memory of the main process (bytes)", MEMORY, unit="MB", factor=1e-6),
+    Metric("rss_main_mean_bytes", "Mean memory of the main process",
+           "mean memory of the main process (bytes)", MEMORY, unit="MB", factor=1e-6),
+    Metric("wall_s", "Time of the whole trial", "time of the whole trial (s)", TIME, unit="s"),
     Metric("gpu_energy_j_per_thousand", "GPU energy for 1000 rows",
            "GPU energy for 1000 rows (J)", ENERGY, unit="J"),
     Metric("cpu_energy_j_per_thousand", "CPU energy for 1000 rows",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from dlbench.analysis.campaign_comparison import CaseComparison
 from dlbench.errors import UserError
-from dlbench.statistics.measurements import Kind
+from dlbench.statistics.measurements import Kind, RankedValues, partners, ranked_values
 from dlbench.statistics.power import (
     RepeatPlan,
     Spread,
@@ -14,6 +16,10 @@ from dlbench.statistics.power import (
     spread_of_pairs,
     spread_of_runs,
 )
+from dlbench.statistics.sample_size import pairs_needed
+
+_FEWEST = 2
+"""Runs that a spread needs."""
 
 
 def plan_power(case: CaseComparison, wanted: float, *, power: float = 0.8) -> RepeatPlan | None:
@@ -29,36 +35,43 @@ def plan_power(case: CaseComparison, wanted: float, *, power: float = 0.8) -> Re
     tested = comparison.tested
     if not tested:
         return None
-    paired = all(v.effect is not None and v.effect.paired for v in tested)
-    values = {
-        group.name: {row["seed"]: row[case.metric.column] for row in group.measured(case.metric)}
-        for group in case.case.groups
-    }
-    spreads = []
-    for verdict in tested:
-        spread = _spread(values[verdict.first], values[verdict.second], kind, paired)
-        spreads += [spread] if spread else []
-    if not spreads:
-        return None
-    worst = max(spreads, key=lambda spread: spread.sd)
-    return repeats_needed(
-        worst,
-        wanted,
-        kind,
-        alpha=comparison.alpha,
-        comparisons=len(tested),
-        power=power,
-        paired=paired,
-    )
+    groups = {group.name: group.measurements(case.metric) for group in case.case.groups}
+    runs = {name: ranked_values(group, kind) for name, group in groups.items()}
+
+    def planned(spreads: list[Spread], paired: bool) -> RepeatPlan | None:
+        if not spreads:
+            return None
+        return repeats_needed(
+            max(spreads, key=lambda spread: spread.sd),
+            wanted,
+            kind,
+            alpha=comparison.alpha,
+            comparisons=len(tested) + comparison.unlisted,
+            power=power,
+            paired=paired,
+        )
+
+    pairs = [(runs[v.first], runs[v.second]) for v in tested]
+    together = planned([s for one in pairs if (s := _of_pairs(*one, kind))], True)
+    alone = planned([s for one in pairs if (s := _of_runs(*one, kind))], False)
+    if together is None or alone is None:
+        return alone
+    # Below so many repeats the runs are not compared in pairs.
+    few = alone.repeats < pairs_needed(comparison.alpha, alone.comparisons)
+    return alone if few and alone.repeats < together.repeats else together
 
 
-def _spread(
-    first: dict[object, float], second: dict[object, float], kind: Kind, paired: bool
-) -> Spread | None:
-    try:
-        if not paired:
-            return spread_of_runs([list(first.values()), list(second.values())], kind)
-        common = [key for key in first if key in second]
-        return spread_of_pairs([first[k] for k in common], [second[k] for k in common], kind)
-    except ValueError:  # a single run
+def _of_pairs(first: RankedValues, second: RankedValues, kind: Kind) -> Spread | None:
+    """Of partners that both finished; None where fewer than two did."""
+    common = partners(first, second)
+    both = [own.only(common) for own in (first, second)]
+    done = np.isfinite(both[0]) & np.isfinite(both[1])
+    if np.count_nonzero(done) < _FEWEST:
         return None
+    return spread_of_pairs(both[0][done], both[1][done], kind)
+
+
+def _of_runs(first: RankedValues, second: RankedValues, kind: Kind) -> Spread | None:
+    if max(len(first.finite), len(second.finite)) < _FEWEST:
+        return None
+    return spread_of_runs([first.finite, second.finite], kind)

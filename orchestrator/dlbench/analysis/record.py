@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dlbench.campaigns.array_file import Arrays, read_arrays
 from dlbench.campaigns.event_file import read_events
-from dlbench.campaigns.plain_files import read_file
+from dlbench.campaigns.log_file import read_log
+from dlbench.campaigns.plain_files import read_record
+from dlbench.campaigns.trial_file import read_result
+from dlbench.campaigns.trial_files import RESULT
 from dlbench.campaigns.trial_result import TrialResult
 from dlbench.errors import UserError, damaged
 from dlbench.formats import Event
+from dlbench.shapes import anything, table_of
 
-_LOG = 16 << 20
 _MOST_WEIGHTS = 4 << 30
 _MOST_PREDICTIONS = 1 << 30
 """Bytes; what a trial wrote is not trusted."""
@@ -30,14 +32,18 @@ class TrialRecord:
     @property
     def result(self) -> TrialResult:
         """trial.json: outcome, metrics, resources, curve, stack."""
-        try:
-            return TrialResult.from_json(self._json("trial.json"))
-        except (KeyError, TypeError, ValueError) as error:
-            raise damaged(self.folder / "trial.json", error) from error
+        result = read_result(self.folder)
+        if result is None:
+            raise damaged(self.folder / RESULT, "it is missing")
+        return result
 
     def job(self) -> dict[str, Any]:
         """The job its process read: graph, recipe, budget, data."""
-        return self._json("job.json")
+        path = self.folder / "job.json"
+        job: dict[str, Any] | None = read_record(path, table_of(anything))
+        if job is None:
+            raise damaged(path, "it is missing")
+        return job
 
     def events(self) -> list[Event]:
         """What its process reported, `t` in seconds since its launch; torn lines are left out."""
@@ -45,7 +51,7 @@ class TrialRecord:
 
     def log(self) -> str:
         """What it printed, the last 16 MiB of it."""
-        return (read_file(self.folder / "log.txt") or b"")[-_LOG:].decode(errors="replace")
+        return read_log(self.folder / "log.txt")
 
     def weights(self) -> Arrays:
         """The trained weights by name, in the canonical layout."""
@@ -64,11 +70,3 @@ class TrialRecord:
         if not path.exists():
             raise missing
         return read_arrays(path, most_bytes)
-
-    def _json(self, name: str) -> dict[str, Any]:
-        path = self.folder / name
-        try:
-            content = json.loads(path.read_bytes())
-        except (OSError, ValueError, RecursionError) as error:
-            raise damaged(path, error) from error
-        return content if isinstance(content, dict) else {}

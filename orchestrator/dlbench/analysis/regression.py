@@ -1,18 +1,18 @@
-"""`--baseline DIR --fail-if "step_ms > 1.05"`: new runs held against earlier ones."""
+"""`--fail-if "step_ms > 1.05"`: new runs held against earlier ones, or against another release."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from dlbench.analysis.groups import Group, cases_of
 from dlbench.analysis.metrics import Metric, find_metric
-from dlbench.errors import UserError
+from dlbench.errors import UserError, unknown
 from dlbench.statistics.thresholds import (
+    Threshold,
     ThresholdCheck,
-    ThresholdOutcome,
     ThresholdResult,
     check_thresholds,
     parse_threshold,
@@ -22,80 +22,101 @@ if TYPE_CHECKING:
     from dlbench.analysis.results import Results
 
 _Cell = tuple[str, ...]
+_Partners = tuple[str, Group | None, Group | None]
+"""What is checked, in words; the new runs; the baseline's."""
 
 
 def check_regressions(
-    new: Results, baseline: Results, conditions: Sequence[str], *, alpha: float = 0.05
+    new: Results, baseline: Results | str, conditions: Sequence[str], *, alpha: float = 0.05
 ) -> tuple[ThresholdResult, ...]:
-    """Every condition for every contender that both have.
+    """Every condition for every contender of either side.
 
-    A release is held against the same release; where a framework has one release on either side
-    and they differ, against that: the version under test has a new name each time.
+    `baseline`: earlier runs, or the name of a release in the same runs. A release is held against
+    the same release; where a framework has one release on either side and they differ, against
+    that: the version under test has a new name each time. Within one campaign, every other
+    contender is held against the named release.
     """
     checks = []
+    trials = new.trials()
     for text in conditions:
         threshold = parse_threshold(text)
-        metric = find_metric(threshold.metric, new.trials().schema)
-        threshold = threshold.on(metric.kind)
-        for name, group, before in _partners(new.trials(), baseline.trials(), metric):
-            checks.append(
-                ThresholdCheck(
-                    threshold,
-                    before.measurements(metric),
-                    group.measurements(metric),
-                    metric.kind,
-                    name,
-                )
-            )
+        if isinstance(baseline, str):
+            metric = find_metric(threshold.metric, trials.schema)
+            partners = list(_inside(trials, baseline, metric))
+        else:
+            earlier = baseline.trials()
+            metric = find_metric(threshold.metric, {**earlier.schema, **trials.schema})
+            partners = list(_across(trials, earlier, metric))
+        checks += [_check(threshold.on(metric.kind), metric, *one) for one in partners]
     if not checks:
         raise UserError(
             "The baseline and the new runs have nothing in common.",
             "Run the same workloads with the same frameworks, devices and settings.",
         )
-    checked = check_thresholds(checks, alpha=alpha)
-    if all(one.outcome is ThresholdOutcome.NOT_COMPARABLE for one in checked):
-        raise UserError(
-            f"Nothing can be checked. {checked[0].sentence}",
-            "Measure the baseline again, on this machine and with the same suite.",
-        )
-    return checked
+    return check_thresholds(checks, alpha=alpha)
 
 
-def _partners(
-    new: pl.DataFrame, baseline: pl.DataFrame, metric: Metric
-) -> list[tuple[str, Group, Group]]:
+def _check(
+    threshold: Threshold, metric: Metric, name: str, group: Group | None, before: Group | None
+) -> ThresholdCheck:
+    return ThresholdCheck(
+        threshold,
+        before.measurements(metric) if before else None,
+        group.measurements(metric) if group else None,
+        metric.kind,
+        name,
+    )
+
+
+def _across(new: pl.DataFrame, baseline: pl.DataFrame, metric: Metric) -> Iterator[_Partners]:
+    """The contenders of either side; None where the other has none for it."""
     own, earlier = _cells(new, metric), _cells(baseline, metric)
-    partners = []
+    if not {cell[2:] for cell in own} & {cell[2:] for cell in earlier}:
+        return
+    for cell in [*own, *earlier]:
+        if not _measures(cell[2], (*own.items(), *earlier.items()), metric):
+            own.pop(cell, None)
+            earlier.pop(cell, None)
+    held: set[_Cell] = set()
     for cell, group in own.items():
-        before = earlier.get(cell)
+        before = cell if cell in earlier else _only_of_framework(cell, own, earlier)
         if before is None:
-            before = _only_of_framework(cell, own, earlier)
-        if before is None:
+            yield f"{group.name} on {group.case}", group, None
             continue
-        release = group.release
-        if before.release != release:
-            release = f"{release} (baseline {before.release})"
-        partners.append((f"{release} on {group.case}", group, before))
-    return partners
+        held.add(before)
+        partner = earlier[before]
+        name = group.release
+        if partner.release != name:
+            name = f"{name} (baseline {partner.release})"
+        yield f"{name} on {group.case}", group, partner
+    for cell, group in earlier.items():
+        if cell not in held:
+            yield f"{group.name} on {group.case}", None, group
+
+
+def _measures(workload: str, cells: Sequence[tuple[_Cell, Group]], metric: Metric) -> bool:
+    """Whether a workload has the metric, as far as any trial of it has finished."""
+    groups = [group for cell, group in cells if cell[2] == workload]
+    return any(group.values(metric) for group in groups) or not any(g.complete for g in groups)
 
 
 def _only_of_framework(
     cell: _Cell, own: dict[_Cell, Group], earlier: dict[_Cell, Group]
-) -> Group | None:
+) -> _Cell | None:
     def alike(one: _Cell) -> bool:
         same = one[0].split("@")[0] == cell[0].split("@")[0]
         return same and one[1:] == cell[1:]
 
     if sum(1 for one in own if alike(one)) != 1:
         return None
-    before = [group for one, group in earlier.items() if alike(one)]
+    before = [one for one in earlier if alike(one)]
     return before[0] if len(before) == 1 else None
 
 
 def _cells(trials: pl.DataFrame, metric: Metric) -> dict[_Cell, Group]:
     """The largest group of every contender, by release and what else was chosen."""
     if metric.column not in trials.columns:
-        return {}
+        trials = trials.with_columns(pl.lit(None, dtype=pl.Float64).alias(metric.column))
     largest: dict[_Cell, Group] = {}
     for case in cases_of(trials, "release", (metric.column,)):
         for group in case.groups:
@@ -108,3 +129,26 @@ def _cells(trials: pl.DataFrame, metric: Metric) -> dict[_Cell, Group]:
             if kept is None or len(kept.measured(metric)) < len(group.measured(metric)):
                 largest[cell] = group
     return largest
+
+
+def _inside(trials: pl.DataFrame, release: str, metric: Metric) -> Iterator[_Partners]:
+    """Every contender against a release of the same runs."""
+    cases = cases_of(trials, "release", (metric.column,))
+    names = {name for case in cases for g in case.groups for name in (g.name, g.release)}
+    if release not in names:
+        raise unknown("contender", release, sorted(names))
+    every = [((group.release, "", case.workload), group) for case in cases for group in case.groups]
+    measured = [case for case in cases if _measures(case.workload, every, metric)]
+    if not measured:
+        raise UserError(f"No trial has a {metric.words}.", "Choose another metric.")
+    for case in measured:
+        before = [g for g in case.groups if release in (g.name, g.release)]
+        for group in case.groups:
+            if not any(group is one for one in before):
+                own = [g for g in before if _conditioned(g) == _conditioned(group)] or before[:1]
+                name = f"{group.name} (against {release}) on {case.label}"
+                yield name, group, own[0] if own else None
+
+
+def _conditioned(group: Group) -> tuple[object, ...]:
+    return group.rows[0]["variant"], group.conditions

@@ -22,10 +22,12 @@ from dlbench.analysis.record import TrialRecord
 from dlbench.analysis.trials import Tables, read_trials
 from dlbench.campaigns.sources import CampaignSource, machines, open_source
 from dlbench.errors import UserError, unknown
+from dlbench.statistics.looks import alpha_at_look
 
 if TYPE_CHECKING:
     from dlbench.analysis.campaign_comparison import CampaignComparison
 
+ALPHA = 0.05
 _TOLERANCE = 1e-6
 
 
@@ -109,15 +111,24 @@ class Results:
         self,
         metric: str = "time",
         by: str = "release",
-        alpha: float = 0.05,
+        alpha: float | None = None,
         margin: float | None = None,
         *,
         stability: bool = True,
     ) -> CampaignComparison:
-        """Who differs from whom on a metric, workload by workload; see `CampaignComparison`."""
+        """Who differs from whom on a metric, workload by workload; see `CampaignComparison`.
+
+        Without an `alpha`: 5 %, or of these the share that the campaign's last look has."""
         from dlbench.analysis.campaign_comparison import compare_campaigns
 
-        return compare_campaigns(self, metric, by, alpha, margin, stability=stability)
+        level = self.share(ALPHA) if alpha is None else alpha
+        return compare_campaigns(self, metric, by, level, margin, stability=stability)
+
+    def share(self, alpha: float) -> float:
+        """What a claim may cost, where a campaign planned to be looked at several times."""
+        planned = [source.about for source in self.sources if source.about.looks]
+        shares = [alpha_at_look(alpha, 1, len(about.looks)) for about in planned]
+        return min(shares, default=alpha)
 
     def _once(self, table: str) -> pl.DataFrame:
         if table not in self._series:

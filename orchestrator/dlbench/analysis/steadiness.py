@@ -104,15 +104,17 @@ class Steadiness:
         return (*own, *(finding.sentence for finding in self.between))
 
 
-def steadiness(case: Case, metric: Metric, steps: StepTimes | None) -> Steadiness:
-    """`steps` is None where the metric has nothing to do with steps."""
+def steadiness(case: Case, metric: Metric, steps: StepTimes | None, groups: int = 1) -> Steadiness:
+    """`steps` is None where the metric has nothing to do with steps. `groups`: how many are looked
+    through in all, so that normal noise in one of them is not taken for more."""
     findings = {}
     for group in case.groups:
         own = [*_of_steps(group, metric, steps)] if steps is not None else []
         measured = group.measured(metric)
         if measured:
             values = [float(row[metric.column]) for row in measured]
-            outlying = trial_outliers(values, [f"seed {row['seed']}" for row in measured])
+            names = [f"seed {row['seed']}" for row in measured]
+            outlying = trial_outliers(values, names, groups=groups)
             own += [outlying] if outlying else []
         if own:
             findings[group.name] = tuple(own)

@@ -8,10 +8,27 @@ from pathlib import Path
 from typing import Any
 
 from dlbench.formats import check_version
-from dlbench.monitor.rate import DEFAULT_HZ
+from dlbench.monitor.rate import DEFAULT_HZ, FASTEST_HZ, SLOWEST_HZ
 from dlbench.planning.choices import Choices
+from dlbench.shapes import (
+    BYTES,
+    COUNT,
+    Shape,
+    anything,
+    either,
+    flag,
+    identity,
+    label,
+    list_of,
+    number,
+    optional,
+    record,
+    table_of,
+    text,
+)
 
 VERSION = 1
+_MOST_PARTS = 1000
 
 
 @dataclass(frozen=True)
@@ -29,6 +46,10 @@ class CampaignAbout:
     engine: str = ""
     hz: float = DEFAULT_HZ
     notes: tuple[str, ...] = ()
+    looks: tuple[int, ...] = ()
+    """With `--until decided`: after how many repeats it was planned to look. Else empty."""
+    looked: tuple[bool, ...] = ()
+    """What each look that was made found: whether the leader was known."""
     origins: tuple[Mapping[str, str], ...] = ()
     """What did not ship with dlbench (running/origins.py)."""
     machine: Mapping[str, Any] = field(default_factory=dict)
@@ -37,6 +58,11 @@ class CampaignAbout:
     """Those of a merged campaign."""
     merged: tuple[CampaignAbout, ...] = ()
     """The campaigns that it was merged of."""
+
+    @property
+    def looks_left(self) -> bool:
+        """Whether it goes on until the leader is known."""
+        return len(self.looked) < len(self.looks) and not any(self.looked)
 
     def to_json(self) -> dict[str, Any]:
         content: dict[str, Any] = {"v": VERSION}
@@ -48,23 +74,72 @@ class CampaignAbout:
         return content
 
     @classmethod
-    def from_json(
-        cls, content: Mapping[str, Any], file: Path | str = "campaign.json"
-    ) -> CampaignAbout:
-        """From the content of `file`; keys that this version does not know are left out."""
+    def from_json(cls, content: Any, file: Path | str = "campaign.json") -> CampaignAbout:
+        """From the content of `file`, checked; keys that this version does not know are left out.
+
+        None of the campaigns that it was merged of is a merged one."""
         check_version(content, VERSION, file)
-        return cls(
-            id=str(content["id"]),
-            dlbench=str(content.get("dlbench", "")),
-            bench=str(content.get("bench", "")),
-            suite=str(content.get("suite", "")),
-            command=tuple(str(word) for word in content.get("command") or ()),
-            choices=Choices.from_json(content.get("choices") or {}),
-            engine=str(content.get("engine", "")),
-            hz=float(content.get("hz", DEFAULT_HZ)),
-            notes=tuple(str(note) for note in content.get("notes") or ()),
-            origins=tuple(dict(origin) for origin in content.get("origins") or ()),
-            machine=dict(content.get("machine") or {}),
-            machines=tuple(dict(machine) for machine in content.get("machines") or ()),
-            merged=tuple(cls.from_json(part, file) for part in content.get("merged") or ()),
-        )
+        parts = _PARTS(content).get("merged", ())
+        for part in parts:
+            check_version(part, VERSION, file)
+        return cls(**_about(content), merged=tuple(cls(**_about(part)) for part in parts))
+
+
+_GPU = either(label, record({"name": optional(label), "memory_bytes": optional(BYTES),
+                            "compute": optional(label)}))  # fmt: skip
+_WORDS = (
+    "architecture", "cpu_model", "governor", "kernel", "os", "virtualisation", "runtime",
+    "gpu_driver",
+)  # fmt: skip
+_MACHINE = table_of(
+    anything,
+    {
+        **dict.fromkeys(_WORDS, optional(label)),
+        "cpu_flags": optional(list_of(label)),
+        "cores_physical": optional(COUNT),
+        "cores_logical": optional(COUNT),
+        "cores_usable": optional(number(0.0, 1e6)),
+        "turbo": optional(flag),
+        "memory_bytes": optional(BYTES),
+        "swap_bytes": optional(BYTES),
+        "gpus": optional(list_of(_GPU)),
+        "load_average": optional(number(0.0, 1e6)),
+        "gpu_reason": optional(text),
+        "digest": identity,
+    },
+)
+"""Keys of other versions are kept."""
+_ORIGIN = record(
+    {"kind": label, "name": label, "origin": label, "digest": label},
+    required=("kind", "name", "origin", "digest"),
+)
+
+
+_ABOUT: Shape = record(
+    {
+        "id": identity,
+        "dlbench": label,
+        "bench": label,
+        "suite": text,
+        "command": list_of(text),
+        "choices": Choices.from_json,
+        "engine": label,
+        "hz": number(SLOWEST_HZ, FASTEST_HZ),
+        "notes": list_of(text),
+        "looks": list_of(COUNT),
+        "looked": list_of(flag),
+        "origins": list_of(_ORIGIN),
+        "machine": _MACHINE,
+        "machines": list_of(_MACHINE, _MOST_PARTS),
+    },
+    required=["id"],
+)
+_PARTS = record({"merged": list_of(table_of(lambda part: part), _MOST_PARTS)})
+
+
+def _about(content: Any) -> dict[str, Any]:
+    """The fields of one campaign, without those that it was merged of."""
+    return {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in _ABOUT(content).items()
+    }

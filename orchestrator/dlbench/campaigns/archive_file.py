@@ -21,6 +21,7 @@ from pathlib import Path, PurePosixPath
 from dlbench.campaigns.temporary_folder import new_folder, remove
 from dlbench.campaigns.trial_files import RESULT
 from dlbench.errors import UserError
+from dlbench.plain_json import printable
 
 SUFFIX = ".dlbench"
 SUMS = "SHA256SUMS"
@@ -145,4 +146,4 @@ def _copied(archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path) -> st
 
 
 def _refused(path: Path, why: str) -> UserError:
-    return UserError(f"{path} is not a sound archive: {why}.", "Ask for it again.")
+    return UserError(f"{path} is not a sound archive: {printable(why, 300)}.", "Ask for it again.")

@@ -18,10 +18,14 @@ import polars as pl
 
 from dlbench.campaigns.event_file import event_mark
 from dlbench.campaigns.plain_files import read_file
+from dlbench.plain_json import NotPlain, parse_json
+from dlbench.shapes import number, record
 
 _BATCH = 1000
+_BATCH_BYTES = 256 << 20
 _TOTALS = 4096
 """The last line of a samples file is shorter."""
+_CORES = record({"cpus": number(1e-3, 1e6)}, required=["cpus"])
 _GPU = dict.fromkeys(
     ("util_percent", "memory_bytes", "process_memory_bytes", "power_w", "energy_j"), pl.Float64
 )
@@ -71,10 +75,18 @@ def samples_in_bulk(folders: Mapping[str, Path]) -> Iterator[pl.DataFrame]:
 
 def _files(folders: Mapping[str, Path], name: str) -> Iterator[tuple[list[str], list[bytes]]]:
     """The files of a batch of trials; a trial without one has an empty one."""
-    names = list(folders)
-    for start in range(0, len(names), _BATCH):
-        some = names[start : start + _BATCH]
-        yield some, [read_file(folders[n] / name) or b"" for n in some]
+    names: list[str] = []
+    files: list[bytes] = []
+    size = 0
+    for trial, folder in folders.items():
+        names.append(trial)
+        files.append(read_file(folder / name) or b"")
+        size += len(files[-1])
+        if len(files) == _BATCH or size > _BATCH_BYTES:
+            yield names, files
+            names, files, size = [], [], 0
+    if names:
+        yield names, files
 
 
 def _parts(file: bytes) -> tuple[bytes, bytes]:
@@ -87,10 +99,9 @@ def _parts(file: bytes) -> tuple[bytes, bytes]:
 
 def _cores(header: bytes) -> float:
     try:
-        cores = float(json.loads(header)["cpus"])
-    except (ValueError, TypeError, KeyError):
+        return float(_CORES(json.loads(header))["cpus"])
+    except (ValueError, RecursionError):
         return math.nan
-    return cores if cores > 0 else math.nan
 
 
 def _with_gpus(text: bytes, count: int) -> pl.DataFrame:
@@ -151,26 +162,26 @@ def _at_once(text: bytes, count: int, wanted: Mapping[str, Any]) -> pl.DataFrame
         return None
     try:
         frame = pl.read_ndjson(io.BytesIO(text), schema=dict(wanted))
-    except pl.exceptions.PolarsError:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
     return frame if frame.height == count else None
 
 
 def _row(line: bytes) -> dict[str, Any]:
     try:
-        content = json.loads(line)
-    except (ValueError, RecursionError):
+        content = parse_json(line)
+    except NotPlain:
         return {}
     return content if isinstance(content, dict) else {}
 
 
 def _fitting(value: Any, kind: Any) -> Any:
-    number = isinstance(value, int | float) and not isinstance(value, bool) and value == value
+    numeric = isinstance(value, int | float) and not isinstance(value, bool)
     if kind == pl.Float64:
-        return float(value) if number else None
+        return float(value) if numeric else None
     if kind in (pl.Int32, pl.Int64):
         most = 2**31 if kind == pl.Int32 else 2**63
-        return int(value) if number and abs(value) < most else None
+        return int(value) if numeric and abs(value) < most else None
     if kind == pl.String:
         return value if isinstance(value, str) else None
     if isinstance(kind, pl.Struct):

@@ -6,31 +6,40 @@ the new, never half. A trial without `trial.json` is unfinished, whatever else i
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
 import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
 
 from dlbench.campaigns.about import CampaignAbout
 from dlbench.campaigns.outcomes import Outcome
-from dlbench.campaigns.plan_file import read_plan
+from dlbench.campaigns.plain_files import check_folder, not_plain, read_record
+from dlbench.campaigns.plan_file import PlannedTrial, read_plan
+from dlbench.campaigns.trial_file import read_result
 from dlbench.campaigns.trial_result import TrialResult
-from dlbench.errors import UserError
+from dlbench.errors import UserError, damaged
 from dlbench.planning.plan import Trial
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is there whole or not at all, also after a power cut."""
-    making = path.with_name(f".{path.name}.new")
-    with making.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    making.replace(path)
+    """Write a file so that it is there whole or not at all, also after a power cut.
+
+    It is a new file, put in the place of what was there: nothing is written through a link."""
+    content = text.encode("utf-8")
+    making = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.new")
+    try:
+        with making.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        making.replace(path)
+    finally:
+        making.unlink(missing_ok=True)
 
 
 class Campaign:
@@ -46,13 +55,19 @@ class Campaign:
         campaign.check_new()
         try:
             (folder / "trials").mkdir(parents=True, exist_ok=True)
-            plan = "".join(json.dumps(trial.to_json()) + "\n" for trial in trials)
-            write_whole(folder / "plan.jsonl", plan)
-            # last: with it the folder becomes a campaign
-            write_whole(folder / "campaign.json", json.dumps(about.to_json(), indent=1))
+            campaign.write_plan(trials)
+            campaign.write_about(about)  # last: with it the folder becomes a campaign
         except OSError as error:
             raise campaign._unwritable(error) from error
         return campaign
+
+    def write_plan(self, trials: Iterable[Trial]) -> None:
+        """All trials, in order of execution: a plan may grow, what is in it stays."""
+        plan = "".join(json.dumps(trial.to_json()) + "\n" for trial in trials)
+        write_whole(self.folder / "plan.jsonl", plan)
+
+    def write_about(self, about: CampaignAbout) -> None:
+        write_whole(self.folder / "campaign.json", json.dumps(about.to_json(), indent=1))
 
     def check_new(self) -> None:
         """Find out that results can't be written before an hour has gone into preparing them."""
@@ -82,35 +97,37 @@ class Campaign:
             raise UserError(
                 f"{folder} holds no campaign.", "Give the folder that `dlbench run` named."
             )
+        for name in ("trials", "certificates", "attempts"):
+            check_folder(folder / name)
         return campaign
 
     def exists(self) -> bool:
-        return (self.folder / "campaign.json").is_file()
+        return os.path.lexists(self.folder / "campaign.json")
 
     def about(self) -> CampaignAbout:
         """campaign.json, checked."""
         path = self.folder / "campaign.json"
-        try:
-            return CampaignAbout.from_json(self._json(path), path)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise self._damaged(path, error) from error
+        about = read_record(path, partial(CampaignAbout.from_json, file=path))
+        if about is None:
+            raise damaged(path, "it is missing")
+        assert isinstance(about, CampaignAbout)
+        return about
+
+    @cached_property
+    def planned(self) -> tuple[PlannedTrial, ...]:
+        """The plan, in order of execution."""
+        return read_plan(self.folder, self.about().id)
 
     def trials(self) -> list[Trial]:
-        """The plan, in order of execution."""
-        return [planned.trial for planned in read_plan(self.folder)]
+        """What was planned of each trial, in order of execution."""
+        return [planned.trial for planned in self.planned]
 
     def trial_folder(self, trial: str) -> Path:
         return self.folder / "trials" / trial
 
     def result(self, trial: str) -> TrialResult | None:
         """How the trial ended; None while it has not."""
-        path = self.trial_folder(trial) / "trial.json"
-        if not path.is_file():
-            return None
-        try:
-            return TrialResult.from_json(self._json(path), path)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise self._damaged(path, error) from error
+        return read_result(self.trial_folder(trial))
 
     def results(self) -> list[TrialResult]:
         """All ended trials, in the plan's order."""
@@ -144,24 +161,22 @@ class Campaign:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Hold the campaign: two orchestrators must not work on one."""
-        with (self.folder / ".lock").open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise UserError(
-                    f"Another dlbench is working on {self.folder}.", "Wait for it to end."
-                ) from error
-            yield
-
-    def _json(self, path: Path) -> dict[str, Any]:
+        path = self.folder / ".lock"
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise self._damaged(path, error) from error
-        if not isinstance(content, dict):
-            raise self._damaged(path, "not an object")
-        return content
-
-    @staticmethod
-    def _damaged(path: Path, why: object) -> UserError:
-        return UserError(f"{path} is damaged ({why}).", "Restore it from a copy.")
+            file = os.open(path, flags, 0o644)
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise not_plain(path, "a link") from error
+            raise self._unwritable(error) from error
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(file)
+            raise UserError(
+                f"Another dlbench is working on {self.folder}.", "Wait for it to end."
+            ) from error
+        try:
+            yield
+        finally:
+            os.close(file)

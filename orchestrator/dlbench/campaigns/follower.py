@@ -14,11 +14,14 @@ from pathlib import Path
 
 from dlbench.campaigns.event_file import parse_events
 from dlbench.campaigns.folder import Campaign
+from dlbench.campaigns.plain_files import check_folder
 from dlbench.campaigns.trial_result import TrialResult
-from dlbench.formats import Event
+from dlbench.engines.outfolder import open_regular
+from dlbench.formats import LONGEST_LINE, Event
 from dlbench.monitor.samples import Sample, parse_sample
 from dlbench.planning.plan import Trial
 
+_MOST_AT_ONCE = 2 * LONGEST_LINE
 _SILENT_S = 30.0
 """A campaign whose lock is free and that wrote nothing for so long has been stopped."""
 
@@ -74,6 +77,7 @@ class CampaignFollower:
         # only one trial runs at a time, and trials run in the plan's order
         for trial in self._open.values():
             folder = self.campaign.trial_folder(trial.id)
+            check_folder(folder)
             if folder.is_dir():
                 if trial.id != self._running:
                     self._running = trial.id
@@ -92,26 +96,46 @@ class CampaignFollower:
             if sample is not None:
                 yield sample
 
+    def grown(self) -> bool:
+        """Whether trials were added to the plan; they are followed from now on."""
+        if self._open:
+            return False
+        trials = self.campaign.trials()
+        more = trials[len(self.trials) :]
+        self._open = {trial.id: trial for trial in more}
+        self.trials = trials
+        return bool(more)
+
+    def ended(self) -> bool:
+        """Whether nothing is left and nothing will be added."""
+        return not self._open and not (self.running() and self.campaign.about().looks_left)
+
+    def running(self) -> bool:
+        """Whether a process works on it."""
+        return held(self.campaign.folder / ".lock")
+
     def stopped(self) -> bool:
         """Whether no process works on it any more, although trials are left."""
         silent = time.monotonic() - self._last_news
-        return silent > _SILENT_S and not held(self.campaign.folder / ".lock")
+        return silent > _SILENT_S and not self.running()
 
 
 class _Tail:
-    """The whole lines that a file has grown by."""
+    """The whole lines that a file has grown by, some megabytes of them at a time."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._position = path, 0
 
     def new(self) -> list[bytes]:
         try:
-            with self._path.open("rb") as file:
+            with open_regular(self._path) as file:
                 file.seek(self._position)
-                piece = file.read()
+                piece = file.read(_MOST_AT_ONCE)
         except OSError:
             return []
         end = piece.rfind(b"\n") + 1
+        if not end and len(piece) == _MOST_AT_ONCE:  # no line is so long
+            end = len(piece)
         self._position += end
         return piece[:end].split(b"\n")[:-1]
 

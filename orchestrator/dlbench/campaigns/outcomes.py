@@ -23,6 +23,8 @@ class Outcome(StrEnum):
     BUILD_FAILED = "build-failed"
     IMPORT_FAILED = "import-failed"
     CRASHED = "crashed"
+    OUTPUT_LIMIT = "output-limit"
+    INVALID = "invalid"
     INTERRUPTED = "interrupted"
 
 
@@ -40,16 +42,16 @@ _BY_TRIAL = {
 """What a trial may say of itself; the rest only its host can know."""
 
 
-def classify(exit: Exit, events: Sequence[Event], violation: str | None) -> tuple[Outcome, str]:
+def classify(exit: Exit, events: Sequence[Event]) -> tuple[Outcome, str]:
     """(outcome, reason) of a trial that ended by itself."""
     kinds = {event.kind: event for event in events}
-    if violation:
-        return Outcome.CRASHED, f"It wrote {violation}."
     if exit.oom:
         return Outcome.OOM, "The kernel ended it: it reached its memory limit."
     if "error" in kinds:
         error = kinds["error"].fields
         return _BY_TRIAL.get(error["outcome"], Outcome.CRASHED), str(error["message"])
+    if exit.code == -signal.SIGXFSZ:
+        return Outcome.OUTPUT_LIMIT, "The kernel ended it: a file reached the limit on output."
     if exit.code < 0:
         return Outcome.CRASHED, f"It was ended by {_signal_name(-exit.code)}."
     if exit.code != 0:

@@ -10,7 +10,7 @@ from typing import Any
 from dlbench.campaigns.about import CampaignAbout
 from dlbench.campaigns.archive_file import campaign_folder
 from dlbench.campaigns.folder import Campaign
-from dlbench.campaigns.plan_file import PlannedTrial, read_plan
+from dlbench.campaigns.plan_file import PlannedTrial
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class CampaignSource:
 def open_source(path: Path) -> CampaignSource:
     """A campaign's folder or archive."""
     folder = campaign_folder(path)
-    about = Campaign.open(folder).about()
-    return CampaignSource(folder, about, read_plan(folder, about.id))
+    campaign = Campaign.open(folder)
+    return CampaignSource(folder, campaign.about(), campaign.planned)
 
 
 def machines(sources: Sequence[CampaignSource]) -> dict[str, dict[str, Any]]:

@@ -6,12 +6,11 @@ import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 from dlbench.campaigns.outcomes import Outcome
-from dlbench.formats import Event, check_version, known_fields
-from dlbench.monitor.resources import TRAINING, PhaseUse, Resources, Stretch
+from dlbench.formats import Event
+from dlbench.monitor.resources import TRAINING, Resources, Stretch
 
 VERSION = 1
 Metrics = dict[str, float | None]
@@ -33,7 +32,7 @@ class Scale:
     data: str = ""
     """The digest of the data."""
     source: str = ""
-    """`real` or `synthetic`."""
+    """`real`, `sample` or `synthetic`."""
     threads: int | None = None
     cpus: float | None = None
     memory_bytes: int | None = None
@@ -82,24 +81,6 @@ class TrialResult:
         content = {"v": VERSION, **asdict(self), "outcome": self.outcome.value}
         return {**content, "resources": content["resources"] or {}}
 
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any], file: Path | str = "trial.json") -> TrialResult:
-        """From the content of `file`; keys that this version does not know are left out."""
-        check_version(content, VERSION, file)
-        own = known_fields(cls, content)
-        own["outcome"] = Outcome(content["outcome"])
-        own["scale"] = Scale(**known_fields(Scale, content.get("scale") or {}))
-        own["resources"] = _resources(content.get("resources") or {})
-        return cls(**own)
-
-
-def _resources(content: Mapping[str, Any]) -> Resources | None:
-    if not content:
-        return None
-    phases = (content.get("per_phase") or {}).items()
-    per_phase = {phase: PhaseUse(**known_fields(PhaseUse, use)) for phase, use in phases}
-    return Resources(**{**known_fields(Resources, content), "per_phase": per_phase})
-
 
 def intervals(events: Iterable[Event]) -> list[Stretch]:
     """The phases' stretches, in seconds since launch."""
@@ -118,10 +99,10 @@ def curve(events: Iterable[Event]) -> list[dict[str, Any]]:
             trained += event.fields["train_s"]
             points.append(
                 {
+                    **named(event.fields["metrics"]),
                     "epoch": event.fields["epoch"],
                     "train_s": round(trained, 6),
                     "loss": _finite(event.fields["loss"]),
-                    **named(event.fields["metrics"]),
                 }
             )
     return points
@@ -140,8 +121,11 @@ def measure(events: Sequence[Event], phases: Mapping[str, float], rows_a_step: i
     epochs = [event.fields for event in events if event.kind == "epoch"]
     steady = [ms for epoch in epochs for ms in epoch["steps_ms"][epoch["first"] :]]
     result = next((event.fields for event in events if event.kind == "result"), None)
+    last = epochs[-1]["metrics"] if epochs else {}
     metrics: Metrics = {
-        **(named(epochs[-1]["metrics"]) if epochs else {}),
+        # those of the best epoch, where its weights were kept
+        **named(result.get("metrics", last) if result else last),
+        "best_epoch": _finite(result.get("best_epoch")) if result else None,
         "loss": _finite(epochs[-1]["loss"]) if epochs else None,
         # all of training: the phase that is called `train` holds its steady steps alone
         "train_s": sum(phases.get(phase, 0.0) for phase in TRAINING) or None,
@@ -153,14 +137,15 @@ def measure(events: Sequence[Event], phases: Mapping[str, float], rows_a_step: i
     }
     if steady:
         ordered = sorted(steady)
-        median = statistics.median(ordered)
+        median, mean = statistics.median(ordered), statistics.fmean(ordered)
         metrics |= {
             "step_ms_median": median,
-            "step_ms_mean": statistics.fmean(ordered),
+            "step_ms_mean": mean,
             "step_ms_p05": _quantile(ordered, 0.05),
             "step_ms_p95": _quantile(ordered, 0.95),
-            "step_ms_sd": statistics.stdev(ordered) if len(ordered) > 1 else None,
-            "throughput": 1000.0 * rows_a_step / median if median else None,
+            "step_ms_sd": _deviation(ordered, mean),
+            # times are kept to a millionth: a shorter one is none
+            "throughput": 1000.0 * rows_a_step / median if median >= 1e-6 else None,
         }
     return {
         key: round(value, 6) if isinstance(value, float) else value
@@ -175,6 +160,12 @@ def named(metrics: Mapping[str, Any]) -> Metrics:
 
 def _finite(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+
+
+def _deviation(values: Sequence[float], mean: float) -> float | None:
+    """The standard deviation; `statistics.stdev` takes minutes for a million values."""
+    squares = math.fsum((value - mean) ** 2 for value in values)
+    return math.sqrt(squares / (len(values) - 1)) if len(values) > 1 else None
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:

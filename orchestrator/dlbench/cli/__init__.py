@@ -10,6 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from dlbench.cli import (
+    campaigns,
     compare,
     data,
     doctor,
@@ -25,15 +26,18 @@ from dlbench.cli import (
     watch,
 )
 from dlbench.errors import UserError
+from dlbench.plain_json import printable
 
 _BEYOND_US = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO)
 """What a disk can do to any command at any moment."""
+_WRONG_PATH = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR)
+_LONGEST_ERROR = 2000
+"""Characters: an error may name what was typed, or what stands in a file."""
 
 app = typer.Typer(
     name="dlbench",
     help="Compare deep learning frameworks on models proven to be the same.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -41,6 +45,7 @@ app = typer.Typer(
 run.register(app)
 verify.register(app)
 show.register(app)
+campaigns.register(app)
 report.register(app)
 watch.register(app)
 compare.register(app)
@@ -55,7 +60,7 @@ search_path.add_path_option(
     listing.app, {"releases", "workloads", "datasets", "suites", "adapters"}
 )
 search_path.add_path_option(images.app, {"build", "list", "verify", "prune"})
-search_path.add_path_option(data.app, {"list", "fetch", "verify"})
+search_path.add_path_option(data.app, {"list", "fetch", "verify", "path"})
 
 
 @app.callback(invoke_without_command=True)
@@ -85,9 +90,9 @@ def main() -> int:
             print("dlbench: interrupted; what was finished is kept", file=sys.stderr)
         return code
     except UserError as error:
-        print(f"dlbench: {error.problem}", file=sys.stderr)
+        _say(f"dlbench: {error.problem}")
         if error.remedy:
-            print(f"         {error.remedy}", file=sys.stderr)
+            _say(f"         {error.remedy}")
         return 2
     except typer.Exit as leaving:
         return leaving.exit_code
@@ -97,15 +102,21 @@ def main() -> int:
     except BrokenPipeError:
         return 1
     except OSError as error:
+        if error.errno in _WRONG_PATH:
+            _say(f"dlbench: {printable(str(error.filename), 200)}: {error.strerror}.")
+            _say("         Give another path.")
+            return 2
         if error.errno not in _BEYOND_US:
             raise
         file = f" at {error.filename}" if error.filename else ""
-        print(f"dlbench: {error.strerror}{file}.", file=sys.stderr)
-        print(
-            "         Free some space or choose another folder; `dlbench run --resume` goes on.",
-            file=sys.stderr,
-        )
+        _say(f"dlbench: {error.strerror}{file}.")
+        _say("         Free some space or choose another folder; `dlbench run --resume` goes on.")
         return 2
     except TyperException as error:  # a wrong option or none at all: typer words it well
-        print(error.format_message(), file=sys.stderr)
+        _say(error.format_message())
         return 2
+
+
+def _say(text: str) -> None:
+    """An error; it may hold words of whoever made a file or a command line."""
+    print(printable(text, _LONGEST_ERROR), file=sys.stderr)

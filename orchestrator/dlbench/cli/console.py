@@ -26,19 +26,30 @@ def print_json(content: Any) -> None:
     print(json.dumps(content, indent=1, default=str))
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
-    """A plain table; numbers (columns that begin with `>`) to the right."""
-    from rich.table import Table
+def print_table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    title: str = "",
+    droppable: Sequence[str] = (),
+) -> None:
+    """A plain table (cli/tables.py), as wide as the terminal allows."""
+    from dlbench.cli.tables import table_lines
 
-    table = Table(title=title or None, box=None, title_justify="left", pad_edge=False)
-    for number, column in enumerate(columns):
-        right = column.startswith(">")
-        table.add_column(
-            column.lstrip(">"), justify="right" if right else "left", no_wrap=right or number == 0
-        )
-    for row in rows:
-        table.add_row(*row)
-    stdout().print(table)
+    console = stdout()
+    for line in (title, *table_lines(columns, rows, width(), droppable)):
+        if line:
+            console.print(line, markup=False, no_wrap=True, crop=False, overflow="ignore")
+
+
+def width() -> int | None:
+    """Of the terminal; None in a pipe: whoever reads it has no width."""
+    return stdout().width if sys.stdout.isatty() else None
+
+
+def say(text: str, style: str | None = None, *, whole: bool = False) -> None:
+    """A sentence, broken between words where the terminal ends; `whole`: a command to be copied."""
+    console = stdout()
+    console.print(text, markup=False, soft_wrap=whole or not console.is_terminal, style=style)
 
 
 def megabytes(count: float | None) -> str:

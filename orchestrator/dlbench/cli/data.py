@@ -1,4 +1,4 @@
-"""`dlbench data list|fetch|verify`."""
+"""`dlbench data list|fetch|verify|path`."""
 
 from __future__ import annotations
 
@@ -29,6 +29,10 @@ def list_data(json: Json = False) -> None:
             "licence": d.licence,
             "rows": d.rows,
             "download_bytes": sum(item.bytes for item in d.downloads),
+            "files": [item.name for item in d.downloads],
+            "other_forms": [form.title for form in d.packagings],
+            "notes": d.notes,
+            "here": store.what_is_here(d),
             "ready": store.is_prepared(d, "real"),
             "synthetic_ready": store.is_prepared(d, "synthetic"),
             "origin": d.origin,
@@ -45,8 +49,8 @@ def list_data(json: Json = False) -> None:
                 d.name,
                 f"{d.rows[0]:,}",
                 f"{d.rows[1]:,}",
-                megabytes(sum(item.bytes for item in d.downloads)),
-                "yes" if store.is_prepared(d, "real") else "no",
+                megabytes(sum(item.bytes for item in d.downloads) or None),
+                store.what_is_here(d),
                 d.origin,
                 d.licence,
                 d.title,
@@ -54,13 +58,17 @@ def list_data(json: Json = False) -> None:
             for d in datasets().values()
         ],
     )
+    for d in datasets().values():
+        if d.notes:
+            typer.echo(f"{d.name}: {d.notes}.")
 
 
 @app.command("fetch")
 def fetch(
     names: Annotated[list[str], typer.Argument(help="Data sets.")],
     source: Annotated[
-        Path | None, typer.Option("--from", help="A folder that holds the official files.")
+        Path | None,
+        typer.Option("--from", help="A folder that holds the files, official or in another form."),
     ] = None,
     again: Annotated[bool, typer.Option("--again", help="Make it anew.")] = False,
     json: Json = False,
@@ -71,8 +79,6 @@ def fetch(
     dlbench data fetch mnist
     dlbench data fetch mnist --from ~/Downloads
     """
-    import shutil
-
     from dlbench.datasets import find, store
 
     def say(text: str) -> None:
@@ -81,14 +87,22 @@ def fetch(
 
     done = []
     for dataset in [find(name) for name in names]:
-        if again:
-            shutil.rmtree(store.folder_of(dataset, "real"), ignore_errors=True)
         if source:
             prepared = store.prepare_from(dataset, source, say)
         else:
-            prepared = store.prepare(dataset, "real", say)
-        done.append({"name": prepared.name, "digest": prepared.digest, "bytes": prepared.bytes})
+            prepared = store.prepare(dataset, "real", say, again=again)
+        done.append(
+            {
+                "name": prepared.name,
+                "source": prepared.source,
+                "digest": prepared.digest,
+                "bytes": prepared.bytes,
+                "repeated": prepared.repeated,
+            }
+        )
         say(f"{prepared.name}: ready, {megabytes(prepared.bytes)}, digest {prepared.digest[:12]}")
+        if prepared.repeated:
+            say(f"{prepared.name}: {prepared.repeated:,} test rows are training rows, too")
     if json:
         print_json(done)
 
@@ -115,15 +129,15 @@ def verify(
                     rows.append({"name": dataset.name, "source": source, "whole": False,
                                  "problem": "It is not here."})  # fmt: skip
                 continue
-            problem = ""
+            problem, found = "", str(source)
             try:
-                store.verify(dataset, source)
+                found = store.verify(dataset, source).source  # real rows may be a sample
             except UserError as error:
                 problem = str(error)
             rows.append(
                 {
                     "name": dataset.name,
-                    "source": source,
+                    "source": found,
                     "whole": not problem,
                     "problem": problem,
                 }
@@ -134,3 +148,33 @@ def verify(
         for row in rows:
             typer.echo(f"{row['name']} ({row['source']}): {row['problem'] or 'whole'}")
     raise typer.Exit(0 if all(row["whole"] for row in rows) else 1)
+
+
+@app.command("path")
+def path(
+    name: Annotated[str, typer.Argument(help="A data set.")],
+    synthetic: Annotated[bool, typer.Option("--synthetic", help="Its synthetic twin.")] = False,
+    json: Json = False,
+) -> None:
+    """The folder that holds a data set as plain arrays.
+
+    \b
+    dlbench data path mnist
+    """
+    from dlbench.datasets import Source, find, store
+    from dlbench.errors import UserError
+
+    source: Source = "synthetic" if synthetic else "real"
+    dataset = find(name)
+    if not store.is_prepared(dataset, source):
+        raise UserError(
+            f"Data set {name} ({source}) is not here.",
+            "`--data synthetic` makes it when it is needed."
+            if synthetic
+            else f"`dlbench data fetch {name}` gets it.",
+        )
+    folder = store.folder_of(dataset, source)
+    if json:
+        print_json({"name": name, "source": source, "folder": str(folder)})
+    else:
+        typer.echo(folder)

@@ -15,6 +15,7 @@ from dlbench.cli.options import Device, Engine, Framework, Releases, named
 if TYPE_CHECKING:
     from dlbench.environments.releases import Release
 
+_WHOLE = "as its lock says, each file as its package records it"
 app = typer.Typer(help="Environments: images, and virtual environments without Docker.",
                   no_args_is_help=True, rich_markup_mode=None)  # fmt: skip
 
@@ -173,7 +174,7 @@ def verify(
             differences = images.verify(workshop.client, release, device)
         elif ready:
             differences = venvs.differences(release, device)
-        state, text, size = "ready", "as its lock says", 0
+        state, text, size = "ready", _WHOLE, 0
         if not ready:
             found = outlook(release, device, workshop.engine.name)
             state, text, size = found.state, found.text, found.bytes
@@ -269,7 +270,13 @@ def prune(
 
 @app.command("base")
 def base(
-    python: Annotated[str, typer.Argument(help="The Python version, such as 3.11.")],
+    wanted: Annotated[
+        str,
+        typer.Argument(
+            metavar="PYTHON|RELEASE",
+            help="A Python version such as 3.11; or a release: its Python with its packages.",
+        ),
+    ],
     package: Annotated[
         list[str] | None, typer.Option(help="A Debian package to add. Repeatable.")
     ] = None,
@@ -279,17 +286,32 @@ def base(
 
     \b
     dlbench images base 3.11
+    dlbench images base theano@1.0.5
     """
+    import re
+
+    from dlbench.cli.console import say
     from dlbench.cli.live import view
     from dlbench.engines import connect
     from dlbench.environments import base_images, interpreters
+    from dlbench.environments.releases import load_releases
+    from dlbench.planning.plan import find_contender
 
+    pythons: tuple[str, ...] = (wanted,)
+    packages = tuple(package or ())
+    if not re.fullmatch(r"\d+\.\d+", wanted):
+        release = find_contender(wanted)[0]
+        pythons, packages = release.python, (*release.packages, *packages)
     with view(quiet=json) as observer:
-        interpreter = interpreters.find([python])
-        made = base_images.make(
-            connect.connect(), interpreter, tuple(package or ()), observer.preparing
-        )
+        interpreter = interpreters.find(pythons)
+        made = base_images.make(connect.connect(), interpreter, packages, observer.preparing)
+    same = [r for r in load_releases() if made.python in r.python]
+    served = [r.name for r in same if set(r.packages) == set(packages)]
     if json:
-        print_json(asdict(made))
-    else:
-        typer.echo(f"{made.reference}: ready")
+        print_json({**asdict(made), "serves": served})
+        return
+    say(f"{made.reference}: ready. `dlbench images build` uses it for {', '.join(served) or '-'}.")
+    for release in same:
+        if release.name not in served:
+            needs = ", ".join(release.packages) or "no extra packages"
+            say(f"Not for {release.name} ({needs}): dlbench images base {release.name}")

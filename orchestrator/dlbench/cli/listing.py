@@ -1,4 +1,4 @@
-"""`dlbench list releases|workloads|datasets|suites|adapters|devices`."""
+"""`dlbench list releases|workloads|datasets|suites|adapters|metrics|devices`."""
 
 from __future__ import annotations
 
@@ -70,36 +70,35 @@ def list_releases(
 
 @app.command("workloads")
 def list_workloads(json: Json = False) -> None:
-    """The workloads: data, model, recipe.
+    """The workloads: task, data, size of the model, recipe.
 
     \b
     dlbench list workloads --json
     """
+    from dlbench.cli.workload_table import recipe_words, short_count, summary
+    from dlbench.planning.flops import flops
     from dlbench.workloads import workloads
 
     known = workloads().values()
     if json:
-        print_json(
-            [
-                {
-                    "name": w.name,
-                    "task": w.task,
-                    "dataset": w.dataset,
-                    "parameters": w.parameters,
-                    "batch": w.recipe["batch"],
-                    "epochs": w.recipe["epochs"],
-                    "optimizer": w.recipe["optimizer"]["name"],
-                    "about": w.about,
-                    "origin": w.origin,
-                }
-                for w in known
-            ]
-        )
+        print_json([summary(workload) for workload in known])
         return
     print_table(
-        ["workload", "task", "data", ">parameters", "origin", "about"],
-        [[w.name, w.task, w.dataset, f"{w.parameters:,}", w.origin, w.about] for w in known],
+        ["workload", "task", "data", ">parameters", ">FLOPs", "recipe", "origin"],
+        [
+            [
+                w.name,
+                w.task,
+                w.dataset,
+                f"{w.parameters:,}",
+                short_count(flops(w.graph)),
+                recipe_words(w),
+                w.origin,
+            ]
+            for w in known
+        ],
     )
+    typer.echo("`dlbench show workload NAME` has the layers. FLOPs: one row's forward pass.")
 
 
 @app.command("datasets")
@@ -132,7 +131,14 @@ def list_suites(json: Json = False) -> None:
     print_table(
         ["suite", ">workloads", ">releases", ">repeats", "origin", "about"],
         [
-            [s.name, _count(s.workloads), str(len(s.releases)), str(s.repeats), s.origin, s.about]
+            [
+                s.name,
+                _count(s.workloads),
+                str(len(s.releases)),
+                str(s.repeats or "as needed"),
+                s.origin,
+                s.about,
+            ]
             for s in known
         ],
     )
@@ -167,6 +173,38 @@ def list_adapters(json: Json = False) -> None:
         ["adapter", "origin", "releases"],
         [[str(r["name"]), str(r["origin"]), ", ".join(r["releases"])] for r in rows],
     )
+
+
+@app.command("metrics")
+def list_metrics(json: Json = False) -> None:
+    """The metrics that trials can be compared by: `dlbench compare --metric NAME`.
+
+    \b
+    dlbench list metrics
+    """
+    from dlbench.analysis.columns import METRICS, RESOURCES, TRIALS
+    from dlbench.analysis.metrics import KNOWN
+
+    meanings = {column.name: column.meaning for column in (*TRIALS, *METRICS, *RESOURCES)}
+    rows = [
+        {
+            "name": metric.alias or metric.column,
+            "column": metric.column,
+            "title": metric.title,
+            "unit": metric.unit,
+            "better": "less" if metric.kind.less_is_better else "more",
+            "compared_by": metric.kind.scale,
+            "meaning": meanings.get(metric.column, ""),
+        }
+        for metric in KNOWN
+    ]
+    if json:
+        print_json(rows)
+        return
+    headings = ["metric", "unit", "better", "column", "meaning"]
+    keys = ("name", "unit", "better", "column", "meaning")
+    print_table(headings, [[row[key] for key in keys] for row in rows], droppable=("column",))
+    typer.echo("Any other numeric column of the trials' table can be compared, too.")
 
 
 @app.command("devices")

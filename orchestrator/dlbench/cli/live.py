@@ -16,12 +16,15 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.progress import Progress, TaskID
 
+    from dlbench.campaigns.certificate_file import Certificate
     from dlbench.campaigns.trial_result import TrialResult
     from dlbench.environments.progress import Step
     from dlbench.formats import Event
     from dlbench.monitor.sampler import Monitor
     from dlbench.planning.plan import Trial
-    from dlbench.running.certificates import Certificate
+
+
+_BAR = 12
 
 
 @contextmanager
@@ -43,7 +46,7 @@ def view(quiet: bool = False, watch: bool = False) -> Iterator[CampaignObserver]
 
         columns = (
             TextColumn("{task.description}"),
-            BarColumn(24),
+            BarColumn(_BAR),
             TextColumn("{task.fields[note]}"),
             TimeElapsedColumn(),
         )
@@ -69,10 +72,9 @@ class _Lines(CampaignObserver):
         self._print(text)
 
     def preparing(self, step: Step) -> None:
-        what = step.detail if step.stage == "data" else f"{step.stage} {step.detail}"
-        if step.detail and what != self._stage:
-            self._stage = what
-            self._print(f"preparing: {what}")
+        if step.detail and (words := step_words(step)) != self._stage:
+            self._stage = words
+            self._print(words)
 
     def certifying(self, release: str, workload: str) -> None:
         self._print(f"proving that {release} computes {workload} as the reference does")
@@ -90,6 +92,10 @@ class _Lines(CampaignObserver):
         rest = f", {done} of them done" if done else ""
         self._print(f"{len(trials)} trials{rest}")
 
+    def looked(self, repeats: int, known: bool) -> None:
+        found = "the leader is known" if known else "the leader is not known yet"
+        self._print(f"After {repeats} runs of each {found}.")
+
     def ended(self, trial: Trial, result: TrialResult) -> None:
         self._done += 1
         self._estimate.ended(trial, result.wall_s)
@@ -98,6 +104,20 @@ class _Lines(CampaignObserver):
     def line(self, trial: Trial, result: TrialResult) -> str:
         left = self._estimate.left_s() if self._done < self._total else None
         return ended_line(trial.label, result, self._done, self._total, left)
+
+
+_STAGES = {
+    "download": "downloading",
+    "install": "installing",
+    "base": "base image:",
+    "build": "building",
+    "data": "data set",
+}
+
+
+def step_words(step: Step) -> str:
+    """What is being prepared, as a person reads it."""
+    return f"{_STAGES.get(step.stage, step.stage)} {step.detail}".strip()
 
 
 def ended_line(label: str, result: TrialResult, done: int, total: int, left_s: float | None) -> str:
@@ -126,7 +146,7 @@ class _Panel(_Lines):
         self._live.console.print(text, markup=False)
 
     def preparing(self, step: Step) -> None:
-        self._panel.doing(f"{step.stage} {step.detail}")
+        self._panel.doing(step_words(step))
 
     def certifying(self, release: str, workload: str) -> None:
         self._panel.doing(f"proving {release} on {workload}")
@@ -161,7 +181,8 @@ class _Live(_Lines):
         self._progress = progress
         self._whole: TaskID | None = None
         self._now: TaskID | None = None
-        self._metric = ""
+        self._doing = ""
+        self._metrics: list[str] = []
         self._shown = 0.0
 
     def _print(self, text: str) -> None:
@@ -170,20 +191,28 @@ class _Live(_Lines):
     def _set(
         self, description: str, note: str = "", done: float = 0, total: float | None = None
     ) -> None:
+        """Show what happens now; its clock begins anew with every other thing that happens."""
         if self._now is None:
             self._now = self._progress.add_task(description, total=total, note=note)
+        elif description != self._doing:
+            self._progress.reset(
+                self._now, description=description, note=note, completed=int(done), total=total,
+                visible=True,
+            )  # fmt: skip
         else:
-            self._progress.update(
-                self._now, description=description, note=note, completed=done, total=total
-            )
+            self._progress.update(self._now, note=note, completed=done, total=total)
+        self._doing = description
+
+    def _room(self) -> int:
+        """What a note may fill beside its description, bar and clock."""
+        return self._progress.console.width - len(self._doing) - _BAR - len("0:00:00") - 3
 
     def preparing(self, step: Step) -> None:
-        amount = (
-            f"{step.done / 1e6:,.0f} of {step.total / 1e6:,.0f} MB"
-            if step.stage == "download"
-            else ""
-        )
-        self._set(f"{step.stage} {step.detail}"[:60], amount, step.done, step.total or None)
+        amount = ""
+        if step.stage == "download" and step.total:
+            amount = f"{step.done / 1e6:,.0f} of {step.total / 1e6:,.0f} MB"
+        longest = self._progress.console.width - _BAR - len(amount) - 12
+        self._set(step_words(step)[:longest], amount, step.done, step.total or None)
 
     def certifying(self, release: str, workload: str) -> None:
         self._set(f"proving {release} on {workload}")
@@ -191,21 +220,22 @@ class _Live(_Lines):
     def planned(self, trials: Sequence[Trial], done: int) -> None:
         self._total, self._done = len(trials), done
         self._estimate.plan(trials[done:])
-        self._whole = self._progress.add_task(
-            "all trials", total=len(trials), completed=done, note=f"{done} of {len(trials)}"
-        )
+        note = f"{done} of {len(trials)}"
+        if self._whole is None:
+            self._whole = self._progress.add_task("all trials", total=len(trials), note=note)
+        self._progress.update(self._whole, total=len(trials), completed=done, note=note)
 
     def started(self, trial: Trial) -> None:
-        self._metric = ""
+        self._metrics = []
         self._set(f"{trial.label} {trial.workload} seed {trial.seed}", "starting")
 
     def event(self, trial: Trial, event: Event) -> None:
         fields = event.fields
         if event.kind == "epoch":
-            values = [f"{name} {value:.4f}" for name, value in fields["metrics"].items()]
-            self._metric = (
-                f"epoch {fields['epoch']}  loss {fields['loss']:.4f}  {'  '.join(values)}"
-            )
+            values = {"loss": fields["loss"], **fields["metrics"]}
+            self._metrics = [f"epoch {fields['epoch']}"] + [
+                f"{name} {value:.4f}" for name, value in values.items() if value is not None
+            ]
             if self._now is not None and not trial.steps:
                 self._progress.update(self._now, completed=fields["epoch"], total=trial.epochs)
         elif event.kind == "progress" and self._now is not None:
@@ -216,16 +246,29 @@ class _Live(_Lines):
             return
         self._shown = time.monotonic()
         latest, cpu = monitor.latest, monitor.cpu_percent()
-        use = f"CPU {cpu:.0f} %" if cpu is not None else ""
-        if latest is not None:
-            use += f"  {latest.memory_bytes / 1e6:,.0f} MB"
-        self._progress.update(self._now, note="  ".join(filter(None, (self._metric, use))))
+        parts = list(self._metrics)
+        parts += [f"{cpu:.0f} % of one core"] if cpu is not None else []
+        parts += [f"{latest.memory_bytes / 1e6:,.0f} MB"] if latest is not None else []
+        self._progress.update(self._now, note=fitting(parts, self._room()))
 
     def ended(self, trial: Trial, result: TrialResult) -> None:
         super().ended(trial, result)
+        if self._now is not None:
+            self._progress.update(self._now, visible=False)
         if self._whole is not None:
             left = self._estimate.left_s()
             rest = f", about {seconds(left)} left" if left else ""
             self._progress.update(
                 self._whole, completed=self._done, note=f"{self._done} of {self._total}{rest}"
             )
+
+
+def fitting(parts: Sequence[str], room: int) -> str:
+    """As many of the parts, first the first, as there is room for: none of them is cut."""
+    text = ""
+    for part in parts:
+        longer = f"{text}  {part}" if text else part
+        if len(longer) > room:
+            break
+        text = longer
+    return text

@@ -8,24 +8,56 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from inspect import Parameter, Signature
+from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import typer
 
+from dlbench.cli import completion
 from dlbench.planning.choices import Choices, Option
 
 ChoicesT = TypeVar("ChoicesT", bound=Choices)
 Releases = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="RELEASE", help="Releases such as pytorch, mxnet@1.3.0 or tensorflow:fit."
+        metavar="RELEASE",
+        help="Releases such as pytorch, mxnet@1.3.0 or tensorflow:fit.",
+        autocompletion=completion.releases,
     ),
 ]
 Framework = Annotated[
     list[str] | None,
-    typer.Option(metavar="RELEASE", help="The same as naming a RELEASE. Repeatable."),
+    typer.Option(
+        metavar="RELEASE",
+        help="The same as naming a RELEASE. Repeatable.",
+        autocompletion=completion.releases,
+    ),
 ]
 Engine = Annotated[str, typer.Option(metavar="auto|docker|process", help="What runs it.")]
+CampaignFolder = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="DIR",
+        help="The campaign's folder or archive; none: the newest one in results/.",
+        autocompletion=completion.campaigns,
+    ),
+]
+Only = Annotated[
+    str | None,
+    typer.Option(
+        "--only",
+        metavar="KEY=VALUE,…",
+        help="Only these trials: release=pytorch,workload=digits-cnn. A key twice: either value.",
+    ),
+]
+COMPLETIONS = {
+    "frameworks": completion.releases,
+    "against": completion.releases,
+    "workloads": completion.workloads,
+    "suite": completion.suites,
+    "resume": completion.campaigns,
+}
+"""What the shell offers for options of `run` and `plan`."""
 Device = Annotated[str, typer.Option(metavar="cpu|gpu", help="The device.")]
 
 
@@ -34,8 +66,12 @@ def named(releases: Sequence[str] | None, framework: Sequence[str] | None) -> tu
     return tuple(dict.fromkeys((*(releases or ()), *(framework or ()))))
 
 
-def command_of(kind: type[ChoicesT], act: Callable[[ChoicesT], None]) -> Callable[..., None]:
-    """A command for typer: releases by position, and one option a field of `kind`."""
+def command_of(
+    kind: type[ChoicesT], act: Callable[[ChoicesT, frozenset[str]], None]
+) -> Callable[..., None]:
+    """A command for typer: releases by position, and one option a field of `kind`.
+
+    `act` gets the choices, and the names of those that were written on the command line."""
     hints = get_type_hints(kind, include_extras=True)
     repeated = {name for name, hint in hints.items() if get_origin(get_args(hint)[0]) is tuple}
 
@@ -44,15 +80,29 @@ def command_of(kind: type[ChoicesT], act: Callable[[ChoicesT], None]) -> Callabl
         assert isinstance(spelling, Option)
         if name in repeated:
             type_, default = list[str] | None, None
-        info = typer.Option(default, spelling.flag, metavar=spelling.metavar, help=spelling.help)
+        info = typer.Option(
+            default,
+            spelling.flag,
+            metavar=spelling.metavar,
+            help=spelling.help,
+            autocompletion=COMPLETIONS.get(name),
+        )
         return Parameter(name, Parameter.KEYWORD_ONLY, default=info, annotation=type_)
 
-    def command(releases: list[str] | None = None, **values: Any) -> None:
+    def command(context: typer.Context, releases: list[str] | None = None, **values: Any) -> None:
+        given = {name for name in values if _written(context, name)}
+        given |= {"frameworks"} if releases else set()
         values |= {name: tuple(values[name] or ()) for name in repeated}
         values["frameworks"] = named(releases, values["frameworks"])
-        act(kind(**values))
+        act(kind(**values), frozenset(given))
 
+    context = Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context)
     names = Parameter("releases", Parameter.KEYWORD_ONLY, default=None, annotation=Releases)
     options = [option(field.name, field.default) for field in fields(kind)]
-    command.__signature__ = Signature([names, *options])  # type: ignore[attr-defined]
+    command.__signature__ = Signature([context, names, *options])  # type: ignore[attr-defined]
     return command
+
+
+def _written(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"

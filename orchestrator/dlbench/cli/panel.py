@@ -43,8 +43,9 @@ class Estimate:
         self._took: dict[tuple[str, str], list[float]] = {}
         self._left: dict[str, Trial] = {}
 
-    def plan(self, trials: Sequence[Trial]) -> None:
-        self._left = {trial.id: trial for trial in trials}
+    def plan(self, trials: Sequence[Trial], *, more: bool = False) -> None:
+        """These are left; with `more`, besides those that are."""
+        self._left = (self._left if more else {}) | {trial.id: trial for trial in trials}
 
     def ended(self, trial: Trial, took: float) -> None:
         self._took.setdefault((trial.release, trial.workload), []).append(took)
@@ -86,14 +87,20 @@ class CampaignPanel:
         self.total, self.done = len(trials), done
         self.estimate.plan(trials[done:])
 
+    def grown(self, trials: Sequence[Trial]) -> None:
+        """The plan has more trials than before."""
+        self.estimate.plan(trials[self.total :], more=True)
+        self.total = len(trials)
+
     def doing(self, text: str) -> None:
         """What happens outside of trials."""
         self._doing, self._began = text, None
         self._clear()
 
-    def started(self, trial: Trial) -> None:
-        self._doing = f"{trial.release} on {trial.workload}, {trial.device}, seed {trial.seed}"
-        self._began = time.monotonic()
+    def started(self, trial: Trial, ago_s: float = 0.0) -> None:
+        """A trial runs, since `ago_s` seconds."""
+        self._doing = f"{trial.label} on {trial.workload}, {trial.device}, seed {trial.seed}"
+        self._began = time.monotonic() - ago_s
         self._clear()
 
     def event(self, event: Event) -> None:

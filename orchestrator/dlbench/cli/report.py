@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dlbench.cli.console import Json
+from dlbench.cli.options import CampaignFolder, Only
 
 _SUFFIXES = {"html": ".html", "markdown": ".md", "latex": ".tex"}
 
@@ -15,9 +16,8 @@ _SUFFIXES = {"html": ".html", "markdown": ".md", "latex": ".tex"}
 def register(app: typer.Typer) -> None:
     @app.command("report")
     def report(
-        folder: Annotated[
-            Path, typer.Argument(metavar="DIR", help="The campaign's folder or archive.")
-        ],
+        folder: CampaignFolder = None,
+        only: Only = None,
         format: Annotated[
             str, typer.Option(metavar="html|markdown|latex", help="html, markdown or latex.")
         ] = "html",
@@ -36,26 +36,29 @@ def register(app: typer.Typer) -> None:
         """Make a report that opens with the answer: one file, no network needed to read it.
 
         \b
-        dlbench report results/2026-11-16_0312-quick --open
-        dlbench report results/2026-11-16_0312-quick --format markdown -o answer.md
+        dlbench report --open
+        dlbench report results/2026-11-16_0312-digits-cnn-jax-numpy --format markdown -o answer.md
         dlbench report quick.dlbench -o quick.html
         """
         import sys
 
         from dlbench import report as making
+        from dlbench.campaigns.campaign_list import newest
+        from dlbench.campaigns.folder import write_whole
         from dlbench.cli.console import print_json
         from dlbench.errors import UserError, unknown
 
         if format not in _SUFFIXES:
             raise unknown("format", format, _SUFFIXES)
-        material = making.load(folder)
+        folder = folder or newest()
+        material = making.load(folder, only)
         text = getattr(making, format)(material)
         if out == Path("-"):
             sys.stdout.write(text)
             return
         target = out or _beside(folder, _SUFFIXES[format])
         try:
-            target.write_text(text, encoding="utf-8")
+            write_whole(target, text)
         except OSError as error:
             raise UserError(
                 f"{target} can't be written ({error.strerror}).", "Choose another path with -o."

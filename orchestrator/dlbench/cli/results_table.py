@@ -6,92 +6,124 @@ what another denies.
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dlbench.analysis.circumstances import circumstances
+from dlbench.analysis.metrics import QUALITY, TRAINING
 from dlbench.campaigns.outcomes import Outcome
+from dlbench.statistics.verdicts import Decision
 
 if TYPE_CHECKING:
-    from dlbench.analysis.groups import Group
-    from dlbench.analysis.results import Results
+    from dlbench.analysis.groups import Case, Group
+    from dlbench.report.material import Material
+    from dlbench.statistics.comparison import Comparison
 
 Row = dict[str, Any]
-
-COLUMNS = (
-    "release", ">n", ">accuracy", ">training", ">times the best", ">step (5-95 %)", ">CPU",
-    ">peak memory", "outcome",
-)  # fmt: skip
-_READ = (
-    "accuracy", "mae", "mse", "train_s", "step_ms_median",
-    "step_ms_p05", "step_ms_p95", "cpu_percent_mean", "peak_memory_bytes",
-)  # fmt: skip
+Values = list[float | None]
+_STEP = "step (5-95 %)"
+_MOST_DECIMALS = 6
 
 
 @dataclass(frozen=True)
 class CaseTable:
-    """A workload on one device in one setting: its contenders, and which differences are real."""
+    """A workload on one device in one setting: its contenders, and under which conditions."""
 
     title: str
+    columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    droppable: tuple[str, ...]
+    """The columns that matter least, first the one that goes first."""
     sentences: tuple[str, ...]
+    """One answer a metric that was tested."""
+    details: tuple[str, ...]
+    """For `--verbose`."""
 
 
-def case_tables(results: Results) -> Iterator[CaseTable]:
-    from dlbench.analysis.groups import cases_of
-
-    trials = results.trials()
-    compared = {
-        words: results.compare(metric, stability=False)
-        for words, metric in (("Training time", "train_s"), ("Accuracy", "accuracy"))
-        if trials[metric].count()
-    }
-    for case in cases_of(trials, "release", _READ):
-        own = {
-            words: one
-            for words, comparison in compared.items()
-            for one in comparison.cases
-            if (one.case.workload, one.case.fixed) == (case.workload, case.fixed)
-        }
-        times = own.get("Training time")
-        ranking = times.comparison.ranking if times else ()
-        sentences = (
-            f"{words}: {one.comparison.sentence}"
-            for words, one in own.items()
-            if len(one.case.groups) > 1
+def case_tables(material: Material) -> Iterator[CaseTable]:
+    for case in material.cases:
+        times = material.comparison(case.label, TRAINING)
+        ranking = times.ranking if times else ()
+        columns, rows = _columns(case, ranking)
+        answers = list(_answers(material, case))
+        yield CaseTable(
+            f"{case.label} ({', '.join(circumstances(case.groups))})",
+            columns,
+            rows,
+            (_STEP, "CPU use", "x best", "peak memory", "whole trial"),
+            (
+                *_whole_trials(case, ranking),
+                *(f"{title}: {made.answer}" for title, made in answers if _says_more(made)),
+            ),
+            tuple(line for _, compared in answers for line in _details(compared)),
         )
-        rows = tuple(_rows(case.groups, ranking))
-        yield CaseTable(case.label, rows, tuple(sentences))
 
 
-def _rows(groups: Sequence[Group], ranking: Sequence[str]) -> Iterator[tuple[str, ...]]:
+def _answers(material: Material, case: Case) -> Iterator[tuple[str, Comparison]]:
+    for metric in (TRAINING, *QUALITY):
+        comparison = material.comparison(case.label, metric)
+        if comparison is not None and len(comparison.summaries) > 1:
+            yield metric.title, comparison
+
+
+def _says_more(comparison: Comparison) -> bool:
+    """Where there are too few runs throughout, the headline has said so."""
+    return {verdict.decision for verdict in comparison.verdicts} != {Decision.TOO_FEW}
+
+
+def _whole_trials(case: Case, ranking: Sequence[str]) -> Iterator[str]:
+    """Who trains fastest may still take longest: import and compilation must be seen."""
+    whole = {g.name: t for g in case.groups if g.name in ranking and (t := _median(g, "wall_s"))}
+    if len(whole) > 1 and (quickest := min(whole, key=lambda name: whole[name])) != ranking[0]:
+        first, best = _seconds([whole[quickest], whole.get(ranking[0])])
+        yield (
+            f"Whole trials, with import, compilation and evaluation, were quickest in {quickest}:"
+            f" {first}, against {best} in {ranking[0]}. This was not tested."
+        )
+
+
+def _details(comparison: Comparison) -> Iterator[str]:
+    """The numbers behind the answer: which test, what it can reach, p-values."""
+    yield f"{comparison.sample_size_sentence} {comparison.test_sentence}".rstrip()
+    yield from (f"  {size.details}" for size in comparison.sizes)
+    for verdict in comparison.tested:
+        yield f"  {verdict.first}, {verdict.second}: {verdict.details}"
+
+
+def _columns(
+    case: Case, ranking: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """One row a contender, the quickest first: medians over its complete trials, means of quality.
 
     What is not certified or not complete stands below the rest and has no rank."""
     rank = {name: number for number, name in enumerate(ranking)}
-    best: dict[object, float] = {}
-    for group in sorted(groups, key=lambda g: (rank.get(g.name, len(rank)), g.name)):
-        whole = group.complete
-        time = _median(whole, "train_s")
-        ratio = None
-        if group.name in rank and time:
-            # Machines, data and scales are never held against each other.
-            ratio = time / best.setdefault(group.conditions, time)
-        step = _median(whole, "step_ms_median")
-        low, high = _median(whole, "step_ms_p05"), _median(whole, "step_ms_p95")
-        yield (
-            group.name,
-            str(len(group.rows)),
-            _quality(whole),
-            _cell(time, "{:.2f} s"),
-            _cell(ratio, "{:.2f}"),
-            "-" if step is None else f"{step:.2f} ms ({low or step:.2f}-{high or step:.2f})",
-            _cell(_median(whole, "cpu_percent_mean"), "{:.0f} %"),
-            _cell(_median(whole, "peak_memory_bytes"), "{:,.0f} MB", 1e6),
-            _outcome(group),
-        )
+    groups = sorted(case.groups, key=lambda g: (rank.get(g.name, len(rank)), g.name))
+    quality, shown = _quality(groups)
+    columns: dict[str, Sequence[str]] = {
+        "release": [group.name for group in groups],
+        ">runs": [_runs(group) for group in groups],
+        f">{quality}": shown,
+        ">training": _seconds([_median(group, "train_s") for group in groups]),
+        ">whole trial": _seconds([_median(group, "wall_s") for group in groups]),
+        ">x best": _ratios(groups, rank),
+        f">{_STEP}": _steps(groups),
+        ">CPU use": _all(groups, "cpu_percent_mean", lambda value: f"{value:.0f} %"),
+        ">peak memory": _all(groups, "peak_memory_bytes", lambda value: f"{value / 1e6:,.0f} MB"),
+    }
+    outcomes = [_outcome(group) for group in groups]
+    if set(outcomes) != {str(Outcome.OK)}:
+        columns["outcome"] = outcomes
+    return tuple(columns), tuple(zip(*columns.values(), strict=True))
+
+
+def _runs(group: Group) -> str:
+    """How many are behind the numbers; of how many, where some did not complete."""
+    whole, every = len(group.complete), len(group.rows)
+    return str(every) if whole == every else f"{whole} of {every}"
 
 
 def _outcome(group: Group) -> str:
@@ -102,15 +134,12 @@ def _outcome(group: Group) -> str:
     return ", ".join(words)
 
 
-def failures(results: Results) -> Iterator[str]:
+def failures(material: Material) -> Iterator[str]:
     """The trials that did not complete, with the reason, in the order in which they ran."""
-    from dlbench.analysis.groups import cases_of
-
-    epochs = dict(results.curves().group_by("id").len().iter_rows())
+    epochs = dict(material.results.curves().group_by("id").len().iter_rows())
     failed = [
         (row["index"], row, group)
-        for case in cases_of(results.trials(), "release", ("reason",))
-        for group in case.groups
+        for group in material.groups
         for row in group.rows
         if row["outcome"] != Outcome.OK
     ]
@@ -121,20 +150,67 @@ def failures(results: Results) -> Iterator[str]:
         yield f"{row['outcome']}: {where}{reached}. {reason}"
 
 
-def _median(rows: Sequence[Row], key: str) -> float | None:
-    known = [row[key] for row in rows if row[key] is not None]
+def _known(group: Group, key: str) -> list[float]:
+    return [row[key] for row in group.complete if row[key] is not None]
+
+
+def _median(group: Group, key: str) -> float | None:
+    known = _known(group, key)
     return statistics.median(known) if known else None
 
 
-def _quality(rows: Sequence[Row]) -> str:
-    """A mean: qualities are compared by the difference of means."""
-    for name in ("accuracy", "mae", "mse"):
-        known = [row[name] for row in rows if row[name] is not None]
-        if known:
-            mean = statistics.fmean(known)
-            return f"{100 * mean:.2f} %" if name == "accuracy" else f"{name.upper()} {mean:.4f}"
-    return "-"
+def _all(groups: Sequence[Group], key: str, written: Callable[[float], str]) -> list[str]:
+    medians = [_median(group, key) for group in groups]
+    return ["-" if value is None else written(value) for value in medians]
 
 
-def _cell(value: float | None, form: str, unit: float = 1.0) -> str:
-    return "-" if value is None else form.format(value / unit)
+def _seconds(values: Values) -> list[str]:
+    """All in seconds, with three digits of the least of them."""
+    positive = [value for value in values if value]
+    digits = 2 - math.floor(math.log10(min(positive))) if positive else 2
+    decimals = max(0, min(_MOST_DECIMALS, digits))
+    return ["-" if value is None else f"{value:,.{decimals}f} s" for value in values]
+
+
+def _ratios(groups: Sequence[Group], rank: dict[str, int]) -> list[str]:
+    best: dict[object, float] = {}
+    cells = []
+    for group in groups:
+        time = _median(group, "train_s")
+        if group.name in rank and time:
+            # Machines, data and scales are never compared with each other.
+            cells.append(f"{time / best.setdefault(group.conditions, time):.2f}")
+        else:
+            cells.append("-")
+    return cells
+
+
+def _steps(groups: Sequence[Group]) -> list[str]:
+    cells = []
+    for group in groups:
+        step = _median(group, "step_ms_median")
+        low, high = _median(group, "step_ms_p05"), _median(group, "step_ms_p95")
+        cells.append(
+            "-" if step is None else f"{step:.2f} ms ({low or step:.2f}-{high or step:.2f})"
+        )
+    return cells
+
+
+def _quality(groups: Sequence[Group]) -> tuple[str, list[str]]:
+    """The heading and the means: qualities are compared by the difference of means."""
+    for metric in QUALITY:
+        known = [_known(group, metric.column) for group in groups]
+        if any(known):
+            means = [statistics.fmean(values) if values else None for values in known]
+            return metric.title.lower(), told_apart(means, metric.factor, metric.unit)
+    return "quality", ["-"] * len(groups)
+
+
+def told_apart(values: Values, factor: float = 1.0, unit: str = "") -> list[str]:
+    """With so many decimals that values that differ are written differently."""
+    different = {value for value in values if value is not None}
+    for decimals in range(2, _MOST_DECIMALS + 1):
+        if len({f"{factor * value:.{decimals}f}" for value in different}) == len(different):
+            break
+    behind = f" {unit}" if unit else ""
+    return ["-" if v is None else f"{factor * v:.{decimals}f}{behind}" for v in values]

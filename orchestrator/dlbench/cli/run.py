@@ -5,20 +5,25 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dlbench.cli.options import command_of
 from dlbench.planning.choices import Choices, Option
 
-_RUN_HELP = """Run a suite, or what you choose, and show which differences are real.
+if TYPE_CHECKING:
+    from dlbench.planning.estimate import Forecast
+    from dlbench.running.workshop import Workshop
+
+_RUN_HELP = """Run a suite, or what you choose, and say which differences are real.
 
     \b
     dlbench run
     dlbench run pytorch tensorflow@2.21.0:fit --workload mnist-cnn
+    dlbench run pytorch --against pytorch@1.13.1 --until decided --at-most 20
     dlbench run --framework mxnet --gpu all
-    dlbench run --resume results/2026-11-16_0312-quick
+    dlbench run --resume results/2026-11-16_0312-digits-cnn-jax-numpy --repeats 10
 """
 _PLAN_HELP = """Show what `dlbench run` with the same options would do, without doing it.
 
@@ -31,11 +36,18 @@ _PLAN_HELP = """Show what `dlbench run` with the same options would do, without 
 class RunOptions(Choices):
     """The choices about a campaign, and those about this one call, which nothing records."""
 
+    wait_until_idle: Annotated[
+        str | None,
+        Option("--wait-until-idle", "Wait for an idle machine, at most so long: 30m.", "TIME"),
+    ] = None
     watch: Annotated[
         bool, Option("--watch", "Show curves and use of the machine while it runs.")
     ] = False
     out: Annotated[Path | None, Option("--out", "Where the campaign goes.", "DIR")] = None
-    resume: Annotated[Path | None, Option("--resume", "Finish this campaign.", "DIR")] = None
+    resume: Annotated[
+        Path | None,
+        Option("--resume", "Finish this campaign, or add repeats, releases, workloads.", "DIR"),
+    ] = None
     json: Annotated[bool, Option("--json", "Print JSON for machines.")] = False
 
 
@@ -44,96 +56,127 @@ def register(app: typer.Typer) -> None:
     app.command("plan", help=_PLAN_HELP)(command_of(RunOptions, _plan))
 
 
-def _run(options: RunOptions) -> None:
+def _run(options: RunOptions, given: frozenset[str]) -> None:
     import signal
 
     from dlbench.cli.live import view
     from dlbench.cli.show import print_results
+    from dlbench.planning.plan import duration
     from dlbench.running.campaign_run import resume, start
     from dlbench.running.workshop import open_workshop
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite end is Ctrl-C's end
+    idle_wait_s = duration(options.wait_until_idle) if options.wait_until_idle else None
+    if options.resume:
+        engine = _engine_of(options.resume, options, given)
     with view(quiet=options.json, watch=options.watch) as observer:
         if options.resume:
-            engine = _engine_of(options.resume, options.engine)
-            finished = resume(options.resume, open_workshop(engine), observer)
+            finished = resume(
+                options.resume, open_workshop(engine), observer, options, idle_wait_s=idle_wait_s
+            )
         else:
             finished = start(
                 options,
                 open_workshop(options.engine),
-                options.out or _fresh_folder(Path(options.suite).stem),
+                options.out,
                 observer,
                 command=("dlbench", *_without_paths(sys.argv[1:])),
+                idle_wait_s=idle_wait_s,
             )
-    print_results(finished.campaign, finished.results, as_json=options.json)
+    print_results(finished.campaign.folder, as_json=options.json)
     if finished.interrupted and not options.json:
         typer.echo(f"Interrupted. Finish it with: dlbench run --resume {finished.campaign.folder}")
     raise typer.Exit(finished.exit_code)
 
 
-def _engine_of(folder: Path, wanted: str) -> str:
-    """A campaign goes on in the engine in which it began."""
+def _engine_of(folder: Path, options: RunOptions, given: frozenset[str]) -> str:
+    """A campaign goes on in the engine in which it began; what else was chosen must be possible."""
     from dlbench.campaigns.folder import Campaign
     from dlbench.errors import UserError
+    from dlbench.planning.extension import refuse_ignored
 
     began = Campaign.open(folder).about().engine
-    if wanted not in ("auto", began):
+    refuse_ignored(given)
+    if options.out is not None:
+        raise UserError("--out and --resume exclude each other.", "A campaign stays where it is.")
+    if options.engine not in ("auto", began):
         raise UserError(
-            f"{folder} was begun with the {began} engine.", f"Leave out --engine {wanted}."
+            f"{folder} was begun with the {began} engine.", f"Leave out --engine {options.engine}."
         )
     return began
 
 
-def _fresh_folder(suite: str) -> Path:
-    import time
-
-    stem = time.strftime("%Y-%m-%d_%H%M%S") + f"-{suite}"
-    folder, number = Path("results") / stem, 2
-    while folder.exists():
-        folder, number = Path("results") / f"{stem}-{number}", number + 1
-    return folder
-
-
 def _without_paths(arguments: list[str]) -> list[str]:
     """The command to be recorded: of a path only its last part, so that it names no home folder."""
-    return [Path(word).name if word.startswith(("/", "~")) else word for word in arguments]
+
+    def short(word: str) -> str:
+        flag, equals, value = word.partition("=")
+        if equals and flag.startswith("-"):
+            return f"{flag}={short(value)}"
+        return Path(word).name if word.startswith(("/", "~")) else word
+
+    return [short(word) for word in arguments]
 
 
-def _plan(options: RunOptions) -> None:
-    from dlbench.cli.console import megabytes, print_json, print_table, seconds, stdout
+def _plan(options: RunOptions, given: frozenset[str]) -> None:
+    from dlbench.cli.console import print_json, say
     from dlbench.planning.estimate import forecast
+    from dlbench.planning.extension import extension
+    from dlbench.planning.notices import notices
     from dlbench.planning.plan import draft
     from dlbench.running.workshop import open_workshop
 
-    workshop = open_workshop(options.engine)
-    plan = draft(options, workshop.engine.name)
-    outlook = forecast(plan.trials, workshop)
-    if options.json:
-        print_json(outlook.to_json())
+    if options.resume:
+        from dlbench.campaigns.folder import Campaign
+
+        workshop = open_workshop(_engine_of(options.resume, options, given))
+        campaign = Campaign.open(options.resume)
+        added = extension(campaign.trials(), options)
+        trials, whole = (*campaign.unfinished(), *added), (*campaign.trials(), *added)
+        about: tuple[str, ...] = ()
+        looks = campaign.about().looks
+    else:
+        workshop = open_workshop(options.engine)
+        plan = draft(options, workshop.engine.name)
+        trials = whole = plan.trials
+        about, looks = plan.notes, plan.looks
+    said = [text for text in (workshop.note, *about, *notices(whole, looks, workshop)) if text]
+    if not trials:
+        say("Nothing is left to run.")
         return
-    console = stdout()
-    for note in filter(None, (workshop.note, *plan.notes)):
-        console.print(note)
+    outlook = forecast(trials, workshop)
+    if options.json:
+        print_json({**outlook.to_json(), "notes": said})
+        return
+    _print_plan(outlook, workshop)
+    for sentence in said:
+        say(sentence)
+
+
+def _print_plan(outlook: Forecast, workshop: Workshop) -> None:
+    from dlbench.cli.console import megabytes, print_table, say, seconds
+
     print_table(
         [">#", ">round", "release", "workload", "device", "setting", ">seed", ">estimate"],
         [
             [
-                str(t.index + 1),
-                str(t.round + 1),
-                t.label,
-                t.workload,
-                t.device,
-                t.setting,
-                str(t.seed),
-                seconds(s),
+                str(trial.index + 1),
+                str(trial.round + 1),
+                trial.label,
+                trial.workload,
+                trial.device,
+                trial.setting,
+                str(trial.seed),
+                seconds(estimate),
             ]
-            for t, s in zip(plan.trials, outlook.seconds, strict=True)
+            for trial, estimate in zip(outlook.trials, outlook.seconds, strict=True)
         ],
-        title=f"{len(plan.trials)} trials with the {workshop.engine.name} engine",
+        title=f"{len(outlook.trials)} trials with the {workshop.engine.name} engine",
+        droppable=("setting", "device", "seed"),
     )
     for need in outlook.needs:
-        console.print(f"To do first: {need.text}")
-    console.print(
+        say(f"To do first: {need.text}")
+    say(
         f"About {seconds(outlook.total_s)} in all, {megabytes(outlook.download_bytes)} to download,"
         f" {megabytes(outlook.disk_bytes)} of disk. Estimates: within a factor of three."
     )

@@ -1,74 +1,116 @@
-"""`dlbench show DIR`: a campaign's trials and what they say."""
+"""`dlbench show [DIR]`: what a campaign's trials say; `dlbench show workload NAME`: a model."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dlbench.cli.console import Json
+from dlbench.cli.options import CampaignFolder, Only
 
 if TYPE_CHECKING:
     from dlbench.campaigns.folder import Campaign
-    from dlbench.campaigns.trial_result import TrialResult
+    from dlbench.report.material import Material
 
 
 def register(app: typer.Typer) -> None:
     @app.command("show")
     def show(
-        folder: Annotated[Path, typer.Argument(help="The campaign's folder or archive.")],
+        folder: CampaignFolder = None,
+        name: Annotated[
+            str | None, typer.Argument(help="Behind the word `workload`: which one.")
+        ] = None,
+        only: Only = None,
+        verbose: Annotated[
+            bool, typer.Option("--verbose", help="Also tests, p-values and intervals.")
+        ] = False,
         json: Json = False,
     ) -> None:
-        """Show a campaign: a table, which differences are real, failures with their reasons.
+        """Show a campaign: the answer, a table, failures with their reasons.
 
         \b
-        dlbench show results/2026-11-16_0312-quick
+        dlbench show
+        dlbench show results/2026-11-16_0312-digits-cnn-jax-numpy --only release=jax
+        dlbench show workload mnist-cnn      its layers, parameters, FLOPs and recipe
         """
-        from dlbench.campaigns.archive_file import campaign_folder
-        from dlbench.campaigns.folder import Campaign
+        if name is not None:
+            from dlbench.cli.workload_table import show_workload
+            from dlbench.errors import UserError
 
-        campaign = Campaign.open(campaign_folder(folder, only_results=True))
-        campaign.about()
-        print_results(campaign, campaign.results(), place=folder, as_json=json)
+            if str(folder) != "workload":
+                raise UserError(
+                    f"`dlbench show {folder} {name}` is not possible.",
+                    "Write `dlbench show DIR` or `dlbench show workload NAME`.",
+                )
+            show_workload(name, as_json=json)
+            return
+        from dlbench.campaigns.campaign_list import newest
+
+        print_results(folder or newest(), as_json=json, only=only, verbose=verbose)
 
 
 def print_results(
-    campaign: Campaign,
-    results: Sequence[TrialResult],
-    *,
-    place: Path | None = None,
-    as_json: bool = False,
+    place: Path, *, as_json: bool = False, only: str | None = None, verbose: bool = False
 ) -> None:
-    """What people see at the end of a run, and with `show`; `place` is where they know it to be."""
-    from rich.markup import escape
+    """What people see at the end of a run, and with `show`; `place`: a folder or an archive."""
+    from dlbench.analysis.selection import select
+    from dlbench.campaigns.archive_file import campaign_folder
+    from dlbench.campaigns.folder import Campaign
+    from dlbench.campaigns.plan_file import read_plan
+    from dlbench.cli.console import print_json, say
 
-    from dlbench.analysis.results import open_results
-    from dlbench.cli.console import print_json, print_table, stdout
-    from dlbench.cli.results_table import COLUMNS, case_tables, failures
-    from dlbench.host.machine import cautions
-
+    campaign = Campaign.open(campaign_folder(place, only_results=as_json))
+    about = campaign.about()
+    planned = select(read_plan(campaign.folder), only)
+    results = [result for trial in planned if (result := campaign.result(trial.id))]
     if as_json:
         print_json(
             {
-                "folder": str(place or campaign.folder),
-                "campaign": campaign.about().to_json(),
-                "planned": len(campaign.trials()),
+                "folder": str(place),
+                "campaign": about.to_json(),
+                "planned": len(planned),
                 "trials": [result.to_json() for result in results],
             }
         )
         return
-    console = stdout()
-    frames = open_results(campaign.folder) if results else None
-    for summary in case_tables(frames) if frames else ():
-        cells = [[escape(cell) for cell in row] for row in summary.rows]
-        print_table(COLUMNS, cells, title=f"\n{escape(summary.title)}")
-        for sentence in summary.sentences:
-            console.print(sentence, markup=False, soft_wrap=not console.is_terminal)
-    for line in [*failures(frames), *cautions(frames.machines())] if frames else ():
-        console.print(line, markup=False, soft_wrap=not console.is_terminal)
-    missing = len(campaign.trials()) - len(results)
-    if missing:
-        console.print(f"{missing} of {len(campaign.trials())} trials have not been run yet.")
-    console.print(f"\nResults: {place or campaign.folder}", markup=False, soft_wrap=True)
+    if results:
+        from dlbench.report.material import load
+
+        _print_answer(load(campaign.folder, only), campaign, place, verbose=verbose)
+    if missing := len(planned) - len(results):
+        say(f"{missing} of {len(planned)} trials have not been run yet.")
+    say(f"\nResults: {place}", whole=True)
+    if results:
+        say(f"Report:  dlbench report {shlex.quote(str(place))} --open", whole=True)
+
+
+def _print_answer(material: Material, campaign: Campaign, place: Path, *, verbose: bool) -> None:
+    from dlbench.analysis.circumstances import BUSY, others_load
+    from dlbench.cli.console import print_table, say
+    from dlbench.cli.next_step import next_step
+    from dlbench.cli.results_table import case_tables, failures
+    from dlbench.host.machine import cautions
+    from dlbench.report.answer import answer
+
+    whole = answer(material)
+    say(f"\n{whole.headline}", style="bold")
+    for sentence in whole.summary:
+        say(sentence)
+    for table, case in zip(case_tables(material), whole.cases, strict=True):
+        print_table(table.columns, table.rows, f"\n{table.title}", table.droppable)
+        for sentence in (*table.sentences, *(table.details if verbose else ())):
+            say(sentence)
+        for warning in case.warnings:
+            say(f"! {warning}")
+    seen_busy = any(others_load(group) > BUSY for group in material.groups)
+    busy = () if seen_busy else cautions(material.results.machines())
+    for line in (*failures(material), *busy):
+        say(f"! {line}")
+    sentence, command = next_step(material, campaign, place)
+    if sentence:
+        say(f"\n{sentence}")
+    if command:
+        say(f"  {command}", whole=True)

@@ -12,8 +12,8 @@ from dlbench.cli.console import Json
 from dlbench.cli.options import Device, Engine, Framework, Releases, named
 
 if TYPE_CHECKING:
+    from dlbench.campaigns.certificate_file import Certificate
     from dlbench.environments.progress import Step
-    from dlbench.running.certificates import Certificate
 
 
 def register(app: typer.Typer) -> None:

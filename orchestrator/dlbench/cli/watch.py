@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from dlbench.cli.console import Json
+from dlbench.cli.options import CampaignFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +24,7 @@ _EVERY_S = 0.5
 def register(app: typer.Typer) -> None:
     @app.command("watch")
     def watch(
-        folder: Annotated[Path, typer.Argument(metavar="DIR", help="The campaign's folder.")],
+        folder: CampaignFolder = None,
         json: Json = False,
     ) -> None:
         """Follow a running campaign: progress, curves, CPU, memory, GPU and when it will end.
@@ -33,22 +34,32 @@ def register(app: typer.Typer) -> None:
         complete, 1 if not.
 
         \b
-        dlbench watch results/2026-11-16_0312-quick
+        dlbench watch
+        dlbench watch results/2026-11-16_0312-digits-cnn-jax-numpy
         """
+        from dlbench.campaigns.campaign_list import newest
         from dlbench.campaigns.folder import Campaign
         from dlbench.campaigns.follower import CampaignFollower
         from dlbench.cli.panel import CampaignPanel
 
+        folder = folder or newest()
         campaign = Campaign.open(folder)
         campaign.about()
         follower, panel = CampaignFollower(campaign), CampaignPanel()
         panel.planned(follower.trials, 0)
-        if json:
-            _follow(follower, panel, print, as_json=True)
-        elif sys.stdout.isatty():
-            _follow_live(follower, panel)
-        else:
-            _follow(follower, panel, lambda text: print(text, flush=True))
+        try:
+            if json:
+                _follow(follower, panel, print, as_json=True)
+            elif sys.stdout.isatty():
+                _follow_live(follower, panel)
+            else:
+                _follow(follower, panel, lambda text: print(text, flush=True))
+        except KeyboardInterrupt:
+            if not json and follower.running():
+                typer.echo(f"The campaign goes on. Follow it again: dlbench watch {folder}")
+            elif not json:
+                typer.echo(f"No process works on it. Finish it with: dlbench run --resume {folder}")
+            raise typer.Exit(1) from None
         failed = f", {panel.failed} of them not complete" if panel.failed else ""
         if not json:
             typer.echo(f"{panel.done} of {panel.total} trials have ended{failed}.")
@@ -94,7 +105,7 @@ def _follow(
                     left = panel.estimate.left_s() if follower.left else None
                     say(ended_line(news.trial.label, news.result, panel.done, panel.total, left))
             elif isinstance(news, TrialStarted):
-                panel.started(news.trial)
+                panel.started(news.trial, _ago_s(follower.campaign.trial_folder(news.trial.id)))
             elif isinstance(news, Event):
                 panel.event(news)
             elif isinstance(news, Sample):
@@ -102,6 +113,16 @@ def _follow(
         if first and not as_json:
             say(f"{panel.total} trials, {panel.done} have ended")
         first = False
-        if not follower.left or follower.stopped():
+        if follower.grown():
+            panel.grown(follower.trials)
+        elif follower.ended() or follower.stopped():
             return
         time.sleep(_EVERY_S)
+
+
+def _ago_s(trial: Path) -> float:
+    """How long a trial has been running: its job was written when it was started."""
+    try:
+        return max(0.0, time.time() - (trial / "job.json").stat().st_mtime)
+    except OSError:
+        return 0.0

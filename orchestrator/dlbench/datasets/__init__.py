@@ -22,20 +22,34 @@ if TYPE_CHECKING:
     import numpy as np
 
     Arrays = Mapping[str, Mapping[str, np.ndarray]]
-    """{split: {array: values}}; splits `train` and `test`."""
+    """{split: {array: values}}; splits `train`, `test`, and `validation` if a recipe wants it."""
 
 Source = Literal["real", "synthetic"]
+"""What is asked for. What is on disk may also be a `sample`: real rows, but not all of them."""
 
 
 @dataclass(frozen=True)
 class Download:
-    """One official file."""
+    """One file."""
 
     name: str
-    urls: tuple[str, ...]
-    bytes: int
-    checksum: str
-    """`md5:…` or `sha256:…`, as its publisher gives it."""
+    urls: tuple[str, ...] = ()
+    """The official address, then mirrors; none: only people who have the file can use it."""
+    bytes: int = 0
+    """0: its publisher does not say."""
+    checksum: str = ""
+    """`md5:…` or `sha256:…`, as its publisher gives it; empty: what it holds is checked instead."""
+
+
+@dataclass(frozen=True)
+class Packaging:
+    """Another form in which people have the same data: `dlbench data fetch NAME --from DIR`."""
+
+    title: str
+    files: tuple[Download, ...]
+    """A name may have folders in front; the file may lie in such folders, or without them."""
+    convert: Callable[[Mapping[str, Path]], Arrays]
+    """From the files (by name) to arrays."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +64,14 @@ class Dataset:
     synthetic: Callable[[int, int], Arrays]
     """A twin with as many rows: same shapes and ranges, learnable, made from a fixed seed."""
     downloads: tuple[Download, ...] = ()
+    packagings: tuple[Packaging, ...] = ()
+    """Other forms of the same data, for those who have it already."""
+    digest: str = ""
+    """Of the official arrays, where it is known: files without a checksum must give the same."""
+    from_folder: Callable[[Path], Arrays | None] | None = None
+    """From a user's folder that has none of these files; None: there is nothing of use in it."""
+    notes: str = ""
+    """What has to be known of it: where a study's own numbers differ from the official ones."""
     divide: Mapping[str, float] = field(default_factory=dict)
     """What raw values are divided by to lie in 0..1."""
     proof: Callable[[int, int], Arrays] | None = None
@@ -89,15 +111,13 @@ def _brought() -> Iterator[tuple[Path, Dataset]]:
     from dlbench.datasets._checked_arrays import with_checks
 
     for extension, path in extensions.files("datasets", ".py"):
-        dataset = extensions.load_python(extension, path, "DATASET", Dataset)
-        yield (
-            path,
-            replace(
+        for dataset in extensions.load_python(extension, path, "DATASET", Dataset):
+            own = replace(
                 dataset,
                 convert=with_checks(path, dataset.convert),
                 synthetic=with_checks(path, dataset.synthetic),
                 proof=dataset.proof and with_checks(path, dataset.proof),
                 origin=extension.name,
                 revision=hashlib.sha256(path.read_bytes()).hexdigest(),
-            ),
-        )
+            )
+            yield path, own

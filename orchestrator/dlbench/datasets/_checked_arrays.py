@@ -38,8 +38,9 @@ def with_checks(path: Path, make: Callable[_Arguments, Arrays]) -> Callable[_Arg
 def _problem(arrays: object) -> str:
     import numpy as np
 
-    if not isinstance(arrays, dict) or arrays.keys() != {"train", "test"}:
-        return "its arrays are not in two splits, train and test"
+    known = ({"train", "test"}, {"train", "test", "validation"})
+    if not isinstance(arrays, dict) or arrays.keys() not in known:
+        return "its arrays are not in the splits train and test (and validation, if there is one)"
     for split, named in arrays.items():
         if not isinstance(named, dict) or not named:
             return f"the split {split!r} holds no arrays by name"
@@ -49,6 +50,6 @@ def _problem(arrays: object) -> str:
             return f"the arrays of the split {split!r} do not have equally many rows"
         if any(value.dtype.hasobject for value in named.values()):
             return f"the split {split!r} holds Python objects in place of numbers"
-    if arrays["train"].keys() != arrays["test"].keys():
-        return "train and test do not have the same arrays"
+    if any(named.keys() != arrays["train"].keys() for named in arrays.values()):
+        return f"{', '.join(arrays)} do not have the same arrays"
     return ""

@@ -1,19 +1,22 @@
-"""IMDB film reviews, from the raw texts: the ready-made arrays elsewhere are pickles.
+"""IMDB film reviews, from the raw texts, or from Keras' `imdb.npz`, whose pickle is not executed.
 
 The vocabulary is the training split's: 0 pads, 1 starts a review, 2 stands for a word that is not
-among the most frequent, which follow from 3 on. A review longer than 500 keeps its end.
+among the most frequent, which follow from 3 on. A review longer than 500 keeps its end. `imdb.npz`
+has other ideas of what a word is: the same reviews become other numbers, and another digest.
 """
 
 from __future__ import annotations
 
+import io
 import re
 import tarfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dlbench.datasets import Dataset, Download
+from dlbench.datasets import Dataset, Download, Packaging
+from dlbench.datasets._reading import read_members, read_pickled, wrong
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,6 +27,8 @@ _NAME = "aclImdb_v1.tar.gz"
 _LENGTH, _VOCABULARY = 500, 5000
 _FIRST_WORD = 3
 _WORD = re.compile(r"[a-z0-9']+")
+_NPZ = "imdb.npz"
+_MOST_BYTES = 200_000_000
 
 
 def _texts(path: Path) -> dict[str, list[tuple[int, list[str]]]]:
@@ -39,18 +44,17 @@ def _texts(path: Path) -> dict[str, list[tuple[int, list[str]]]]:
     return found
 
 
-def encode(texts: list[tuple[int, list[str]]], ranks: Mapping[str, int]) -> dict[str, np.ndarray]:
-    """Token rows, post-padded, with their true lengths."""
+def _encoded(numbers: Sequence[Sequence[int]], labels: Sequence[int]) -> dict[str, np.ndarray]:
+    """Token rows, post-padded, with their true lengths; each review gets its start in front."""
     import numpy as np
 
-    tokens = np.zeros((len(texts), _LENGTH), np.int32)
-    lengths = np.zeros(len(texts), np.int32)
-    for row, (_, words) in enumerate(texts):
-        ids = [1, *(ranks.get(word, 2) for word in words)][-_LENGTH:]
+    tokens = np.zeros((len(numbers), _LENGTH), np.int32)
+    lengths = np.zeros(len(numbers), np.int32)
+    for row, words in enumerate(numbers):
+        ids = [1, *words][-_LENGTH:]
         tokens[row, : len(ids)] = ids
         lengths[row] = len(ids)
-    label = np.array([label for label, _ in texts], np.uint8)
-    return {"tokens": tokens, "length": lengths, "label": label}
+    return {"tokens": tokens, "length": lengths, "label": np.array(labels, np.uint8)}
 
 
 def _convert(files: Mapping[str, Path]) -> Arrays:
@@ -58,7 +62,66 @@ def _convert(files: Mapping[str, Path]) -> Arrays:
     counts = Counter(word for _, words in texts["train"] for word in words)
     frequent = sorted(counts, key=lambda word: (-counts[word], word))[: _VOCABULARY - _FIRST_WORD]
     ranks = {word: rank for rank, word in enumerate(frequent, _FIRST_WORD)}
-    return {split: encode(rows, ranks) for split, rows in texts.items()}
+    return {
+        split: _encoded(
+            [[ranks.get(word, 2) for word in words] for _, words in rows],
+            [label for label, _ in rows],
+        )
+        for split, rows in texts.items()
+    }
+
+
+def _from_npz(files: Mapping[str, Path]) -> Arrays:
+    """Keras' arrays: ranks by frequency from 1 on, without a start."""
+    names = [f"{kind}_{split}.npy" for split in ("train", "test") for kind in "xy"]
+    content = read_members(files[_NPZ], dict.fromkeys(names, _MOST_BYTES))
+    return {
+        split: _encoded(
+            _ranks(content[f"x_{split}.npy"], f"x_{split} in {_NPZ}"),
+            _labels(content[f"y_{split}.npy"], f"y_{split} in {_NPZ}"),
+        )
+        for split in ("train", "test")
+    }
+
+
+def _ranks(content: bytes, name: str) -> list[list[int]]:
+    """Lists of numbers in a pickled array, as tokens."""
+    state = getattr(read_pickled(content[_head(content, name)[1] :], name), "state", None)
+    rows = state[4] if isinstance(state, tuple) and len(state) == 5 else None
+    if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
+        raise wrong(name, "does not hold lists of numbers")
+    if not all(type(rank) is int and rank > 0 for row in rows for rank in row):
+        raise wrong(name, "holds something that is not a rank from 1 on")
+    most = _VOCABULARY - _FIRST_WORD  # Keras adds 3, so that 3 itself is never used
+    return [[rank + _FIRST_WORD if rank < most else 2 for rank in row] for row in rows]
+
+
+def _labels(content: bytes, name: str) -> list[int]:
+    import numpy as np
+
+    dtype, start = _head(content, name)
+    if dtype.kind not in "iu" or (len(content) - start) % dtype.itemsize:
+        raise wrong(name, "does not hold labels")
+    labels = np.frombuffer(content, dtype, offset=start)
+    if not np.isin(labels, (0, 1)).all():
+        raise wrong(name, "holds labels other than 0 and 1")
+    return [int(label) for label in labels]
+
+
+def _head(content: bytes, name: str) -> tuple[np.dtype, int]:
+    """(type, position of the content) of an array file."""
+    import numpy as np
+
+    file = io.BytesIO(content)
+    try:
+        version = np.lib.format.read_magic(file)
+        read = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }[version]
+        return read(file)[2], file.tell()
+    except (ValueError, KeyError) as error:
+        raise wrong(name, f"is not an array file ({error})") from error
 
 
 def _synthetic(train: int, test: int) -> Arrays:
@@ -86,6 +149,20 @@ DATASET = Dataset(
             (f"http://ai.stanford.edu/~amaas/data/sentiment/{_NAME}",),
             84_125_825,
             "sha256:c40f74a18d3b61f90feba1e17730e0d38e8b97c05fde7008942e91923d1658fe",
+        ),
+    ),
+    packagings=(
+        Packaging(
+            "Keras' arrays",
+            (
+                Download(
+                    _NPZ,
+                    (f"https://storage.googleapis.com/tensorflow/tf-keras-datasets/{_NPZ}",),
+                    17_464_789,
+                    "sha256:69664113be75683a8fe16e3ed0ab59fda8886cb3cd7ada244f7d9544e4676b9f",
+                ),
+            ),
+            _from_npz,
         ),
     ),
     proof=_proof,

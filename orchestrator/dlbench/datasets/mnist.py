@@ -1,15 +1,14 @@
-"""MNIST, from its official mirrors."""
+"""MNIST, from its official mirrors; also as CSV or as `mnist.npz`."""
 
 from __future__ import annotations
 
-import gzip
 import struct
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dlbench.datasets import Dataset, Download
-from dlbench.errors import UserError
+from dlbench.datasets import Dataset, Download, Packaging
+from dlbench.datasets._reading import opened, read_npz, read_rows, read_whole, wrong
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,28 +25,85 @@ _FILES = {
     "t10k-images-idx3-ubyte.gz": (1_648_877, "md5:9fb629c4189551a2d022fa330f9573f3"),
     "t10k-labels-idx1-ubyte.gz": (4_542, "md5:ec29112dd5afa0611ce80d1b7f02629c"),
 }
+_SPLITS = {"train": "train", "test": "t10k"}
+_MOST_BYTES = 60_000 * 784
+_MOST_CSV = 60_001 * 785 * 4
 
 
 def _read_idx(path: Path) -> np.ndarray:
     """An array in the IDX format: a magic number, the sizes, then bytes."""
     import numpy as np
 
-    raw = gzip.decompress(path.read_bytes())
-    zero, kind, dimensions = struct.unpack_from(">HBB", raw)
-    shape = struct.unpack_from(f">{dimensions}I", raw, 4)
-    values = np.frombuffer(raw, np.uint8, offset=4 + 4 * dimensions)
-    if zero != 0 or kind != 8 or values.size != np.prod(shape):
-        raise UserError(f"{path.name} is not an IDX file of bytes.", "Fetch it again.")
-    return values.reshape(shape)
+    with opened(path) as file:
+        head = file.read(4)
+        zero, kind, dimensions = struct.unpack(">HBB", head) if len(head) == 4 else (1, 0, 0)
+        sizes = file.read(4 * dimensions)
+        if zero != 0 or kind != 8 or len(sizes) != 4 * dimensions:
+            raise wrong(path.name, "is not an IDX file of bytes")
+        shape = struct.unpack(f">{dimensions}I", sizes)
+        count = 1
+        for size in shape:
+            count *= size
+        if count > _MOST_BYTES:
+            raise wrong(path.name, f"claims {count:,} values where at most {_MOST_BYTES:,} can be")
+        return np.frombuffer(read_whole(file, path.name, count, count), np.uint8).reshape(shape)
 
 
-def _convert(files: Mapping[str, Path]) -> Arrays:
+def _from_idx(ending: str) -> Packaging:
+    def convert(files: Mapping[str, Path]) -> Arrays:
+        return {
+            split: {
+                "image": _read_idx(files[f"{prefix}-images-idx3-ubyte{ending}"])[..., None],
+                "label": _read_idx(files[f"{prefix}-labels-idx1-ubyte{ending}"]),
+            }
+            for split, prefix in _SPLITS.items()
+        }
+
+    names = [name.removesuffix(".gz") + ending for name in _FILES]
+    return Packaging("unpacked", tuple(Download(name) for name in names), convert)
+
+
+def _from_csv(files: Mapping[str, Path]) -> Arrays:
+    return {split: _read_csv(files[f"mnist_{split}.csv"]) for split in ("train", "test")}
+
+
+def _read_csv(path: Path) -> dict[str, np.ndarray]:
+    """A label and 784 grey values a line; a first line with the columns' names may be there."""
+    import numpy as np
+
+    rows = []
+    for number, row in enumerate(read_rows(path, _MOST_CSV), 1):
+        if number == 1 and row and not row[0].strip().isdigit():
+            continue
+        try:
+            values = [int(value) for value in row]
+        except ValueError:
+            values = []
+        if len(values) != 785 or min(values) < 0 or max(values) > 255 or values[0] > 9:
+            raise wrong(
+                path.name, f"has in line {number} not a label and 784 grey values from 0 to 255"
+            )
+        rows.append(bytes(values))
+    table = np.frombuffer(b"".join(rows), np.uint8).reshape(-1, 785)
+    return {"image": table[:, 1:].reshape(-1, 28, 28, 1), "label": table[:, 0]}
+
+
+def _from_npz(files: Mapping[str, Path]) -> Arrays:
+    import numpy as np
+
+    path = files["mnist.npz"]
+    names = ("x_train", "y_train", "x_test", "y_test")
+    arrays = read_npz(path, names, 4 * _MOST_BYTES)
+    for name in names:
+        shape = arrays[name].shape[1:]
+        if arrays[name].dtype.kind not in "iu" or shape != ((28, 28) if name[0] == "x" else ()):
+            raise wrong(path.name, f"has an array {name!r} that does not hold digits of 28x28")
     return {
         split: {
-            "image": _read_idx(files[f"{prefix}-images-idx3-ubyte.gz"])[..., None],
-            "label": _read_idx(files[f"{prefix}-labels-idx1-ubyte.gz"]),
+            "image": arrays[f"x_{split}"].astype(np.uint8)[..., None],
+            "label": arrays[f"y_{split}"].astype(np.uint8),
         }
-        for split, prefix in (("train", "train"), ("test", "t10k"))
+        for split in ("train", "test")
     }
 
 
@@ -62,11 +118,17 @@ DATASET = Dataset(
     title="MNIST database of handwritten digits (Y. LeCun, C. Cortes, C. Burges)",
     licence="CC BY-SA 3.0",
     rows=(60_000, 10_000),
-    convert=_convert,
+    convert=_from_idx(".gz").convert,
     synthetic=_synthetic,
     downloads=tuple(
         Download(name, tuple(mirror + name for mirror in _MIRRORS), size, checksum)
         for name, (size, checksum) in _FILES.items()
     ),
+    packagings=(
+        _from_idx(""),
+        Packaging("CSV", (Download("mnist_train.csv"), Download("mnist_test.csv")), _from_csv),
+        Packaging("Keras' arrays", (Download("mnist.npz"),), _from_npz),
+    ),
+    digest="3c0e8ab0783903e2fdfc9524822bed47b4eacbba3c7d250a8b79d6d6b99a6116",
     divide={"image": 255.0},
 )

@@ -10,13 +10,14 @@ import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from dlbench import paths
-from dlbench.datasets import Dataset, Download, Source
+from dlbench.datasets import Dataset, Source, _obtaining
+from dlbench.datasets._obtaining import Progress, file_hash
 from dlbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from dlbench.datasets import Arrays
 
 VERSION = 1
-Progress = Callable[[str], None]
 _VERIFY_ROWS = (1024, 256)
 _MOST_REPEATED = 0.05
 """Real sets repeat a row here and there; a test split that is the training split repeats all."""
@@ -36,12 +36,15 @@ class PreparedData:
     """A data set that is on disk and whole."""
 
     name: str
-    source: Source
+    source: str
+    """`real`, `synthetic`, or `sample`: real rows, but not as many as the official data have."""
     folder: Path
     digest: str
     splits: Mapping[str, Mapping[str, str]]
     divide: Mapping[str, float]
     bytes: int
+    repeated: int = 0
+    """Test rows that are training rows, too, by content: some official data have a few."""
 
     def shapes(self, split: str) -> dict[str, tuple[int, ...]]:
         """The shape of each array of a split, rows first, from the files' headers."""
@@ -73,16 +76,33 @@ def is_prepared(dataset: Dataset, source: Source) -> bool:
     return (folder_of(dataset, source) / "manifest.json").is_file()
 
 
+def what_is_here(dataset: Dataset) -> str:
+    """`yes`, `no`, or `sample`: rows that are real, but not all."""
+    if not is_prepared(dataset, "real"):
+        return "no"
+    try:
+        manifest = json.loads((folder_of(dataset, "real") / "manifest.json").read_text())
+        return "sample" if manifest.get("source") == "sample" else "yes"
+    except (OSError, ValueError, AttributeError):
+        return "damaged"
+
+
 def prepare(
-    dataset: Dataset, source: Source = "real", say: Progress = lambda _: None
+    dataset: Dataset,
+    source: Source = "real",
+    say: Progress = lambda _: None,
+    *,
+    again: bool = False,
 ) -> PreparedData:
-    """The data set, fetched and converted if it is not there yet, and verified."""
+    """The data set, fetched and converted if it is not there yet, and verified.
+
+    `again`: also if it is; what is there stays until the new one is whole."""
     folder = folder_of(dataset, source)
-    if not is_prepared(dataset, source):
+    if again or not is_prepared(dataset, source):
         if source == "synthetic":
             arrays = dataset.synthetic(*dataset.rows)
         else:
-            arrays = dataset.convert(_download(dataset, say))
+            arrays = dataset.convert(_obtaining.downloaded(dataset, say))
         _write(dataset, source, arrays, folder)
     return verify(dataset, source)
 
@@ -93,20 +113,30 @@ def prepare_proof(dataset: Dataset) -> PreparedData:
     if not (folder / "manifest.json").is_file():
         make = dataset.proof or dataset.synthetic
         _write(dataset, "synthetic", make(*_VERIFY_ROWS), folder)
-    return _read(dataset, "synthetic", folder)
+    # models that share a graph share its proof: data sets with the same twin have the same name
+    return replace(_read(dataset, "synthetic", folder), name="proof")
 
 
 def prepare_from(dataset: Dataset, files: Path, say: Progress = lambda _: None) -> PreparedData:
-    """The data set from official files that the user already has in a folder."""
-    found = {}
-    for item in dataset.downloads:
-        path = files / item.name
-        if not path.is_file():
-            raise UserError(f"{files} has no file {item.name}.", f"It is at {item.urls[0]}.")
-        _check(path, item)
-        say(f"{item.name}: checksum right")
-        found[item.name] = path
-    _write(dataset, "real", dataset.convert(found), folder_of(dataset, "real"))
+    """The data set from files that the user already has, the official ones or in another form."""
+    if not files.is_dir():
+        raise UserError(f"{files} is not a folder.", "Name the folder that holds the files.")
+    arrays, official = None, False
+    if dataset.from_folder and not _obtaining.has_files(dataset, files):
+        arrays = dataset.from_folder(files)
+    if arrays is None:
+        form, found = _obtaining.found(dataset, files, say)
+        arrays = form.convert(found)
+        official = all(item.checksum for item in form.files)
+    rows = _rows(arrays["train"]), _rows(arrays["test"])
+    whole = official or rows == dataset.rows
+    if not whole:
+        say(
+            f"{dataset.name}: {rows[0]:,} and {rows[1]:,} rows where {dataset.rows[0]:,} and"
+            f" {dataset.rows[1]:,} were expected: marked as a sample"
+        )
+    expected = dataset.digest if whole and not official else ""
+    _write(dataset, "real" if whole else "sample", arrays, folder_of(dataset, "real"), expected)
     return verify(dataset, "real")
 
 
@@ -122,26 +152,27 @@ def _read(dataset: Dataset, source: Source, folder: Path) -> PreparedData:
         if manifest["v"] != VERSION:
             raise UserError(f"{dataset.name} was prepared by another version of dlbench.", again)
         for name, entry in manifest["files"].items():
-            if _hash(folder / name, "sha256") != entry["sha256"]:
+            if file_hash(folder / name, "sha256") != entry["sha256"]:
                 raise UserError(f"{name} of data set {dataset.name} has been changed.", again)
         return PreparedData(
             name=dataset.name,
-            source=source,
+            source=source if source == "synthetic" else manifest["source"],
             folder=folder,
             digest=manifest["digest"],
             splits=manifest["splits"],
             divide=dataset.divide,
             bytes=sum(entry["bytes"] for entry in manifest["files"].values()),
+            repeated=int(manifest.get("repeated", 0)),
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(f"Data set {dataset.name} on disk is damaged ({error}).", again) from error
 
 
-def _write(dataset: Dataset, source: Source, arrays: Arrays, folder: Path) -> None:
-    """Arrays and manifest, whole or not at all."""
+def _write(dataset: Dataset, source: str, arrays: Arrays, folder: Path, expected: str = "") -> None:
+    """Arrays and manifest, whole or not at all; `expected` is the digest that they must have."""
     import numpy as np
 
-    _check_splits(dataset, arrays)
+    repeated = _repeated_rows(dataset, arrays)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         making = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
@@ -159,11 +190,17 @@ def _write(dataset: Dataset, source: Source, arrays: Arrays, folder: Path) -> No
                 np.save(making / file, np.ascontiguousarray(values), allow_pickle=False)
                 splits.setdefault(split, {})[name] = file
                 files[file] = {
-                    "sha256": _hash(making / file, "sha256"),
+                    "sha256": file_hash(making / file, "sha256"),
                     "bytes": (making / file).stat().st_size,
                     "shape": list(values.shape),
                     "dtype": str(values.dtype),
                 }
+        if expected and _digest(files) != expected:
+            raise UserError(
+                f"What the files hold is not {dataset.name}: as many rows, but other values (digest"
+                f" {_digest(files)[:12]} where {expected[:12]} was expected).",
+                "They were altered: get another copy.",
+            )
         manifest = {
             "v": VERSION,
             "name": dataset.name,
@@ -171,14 +208,13 @@ def _write(dataset: Dataset, source: Source, arrays: Arrays, folder: Path) -> No
             "title": dataset.title,
             "licence": dataset.licence,
             "digest": _digest(files),
+            "repeated": repeated,
             "splits": splits,
             "files": files,
         }
         (making / "manifest.json").write_text(json.dumps(manifest, indent=1))
         making.chmod(0o755)
-        if folder.exists():
-            shutil.rmtree(folder)
-        making.replace(folder)
+        _put_in_place(making, folder)
     except OSError as error:
         raise UserError(
             f"Data set {dataset.name} can't be written: {error.strerror}.",
@@ -188,18 +224,32 @@ def _write(dataset: Dataset, source: Source, arrays: Arrays, folder: Path) -> No
         shutil.rmtree(making, ignore_errors=True)
 
 
-def _check_splits(dataset: Dataset, arrays: Arrays) -> None:
-    """Refuse a test split whose rows have been trained on."""
-    rows = {
-        split: [_row_key(named, k) for k in range(_rows(named))] for split, named in arrays.items()
-    }
-    seen = set(rows["train"])
-    repeated = sum(row in seen for row in rows["test"]) / max(1, len(rows["test"]))
-    if repeated > _MOST_REPEATED:
+def _put_in_place(making: Path, folder: Path) -> None:
+    """Instead of what was there, which comes back where that fails."""
+    before = making.with_name(f"{making.name}-before")
+    if folder.exists():
+        folder.replace(before)
+    try:
+        making.replace(folder)
+    except OSError:
+        if before.exists():
+            before.replace(folder)
+        raise
+    shutil.rmtree(before, ignore_errors=True)
+
+
+def _repeated_rows(dataset: Dataset, arrays: Arrays) -> int:
+    """How many test rows are training rows, too, by content; refused if they are many."""
+    seen = {_row_key(arrays["train"], row) for row in range(_rows(arrays["train"]))}
+    tested = _rows(arrays["test"])
+    repeated = sum(_row_key(arrays["test"], row) in seen for row in range(tested))
+    if repeated > _MOST_REPEATED * max(1, tested):
         raise UserError(
-            f"{repeated:.0%} of the test rows of data set {dataset.name} are training rows.",
+            f"{repeated / tested:.0%} of the test rows of data set {dataset.name} are training"
+            " rows.",
             "A result on them would say nothing: check the files and how they are converted.",
         )
+    return repeated
 
 
 def _rows(named: Mapping[str, np.ndarray]) -> int:
@@ -216,48 +266,3 @@ def _row_key(named: Mapping[str, np.ndarray], row: int) -> bytes:
 def _digest(files: Mapping[str, Mapping[str, Any]]) -> str:
     lines = "".join(f"{entry['sha256']} {name}\n" for name, entry in sorted(files.items()))
     return hashlib.sha256(lines.encode()).hexdigest()
-
-
-def _download(dataset: Dataset, say: Progress) -> dict[str, Path]:
-    import pooch
-
-    pooch.get_logger().setLevel("ERROR")
-    found = {}
-    for item in dataset.downloads:
-        problems = []
-        for url in item.urls:
-            say(f"{dataset.name}: {item.name} ({item.bytes / 1e6:.1f} MB)")
-            try:
-                target = paths.cache() / "downloads"
-                path = pooch.retrieve(url, item.checksum, fname=item.name, path=target)
-                found[item.name] = Path(path)
-                break
-            except Exception as error:  # whatever the mirror does, the next one is tried
-                problems.append(f"{url}: {_short(error)}")
-        else:
-            raise UserError(
-                f"{item.name} of data set {dataset.name} can't be downloaded"
-                f" ({'; '.join(problems)}).",
-                f"Get the files elsewhere and run `dlbench data fetch {dataset.name} --from DIR`,"
-                " or use `--data synthetic`.",
-            )
-    return found
-
-
-def _short(error: Exception) -> str:
-    text = str(error).split("\n")[0]
-    return text if len(text) < 120 else text[:117] + "…"
-
-
-def _check(path: Path, item: Download) -> None:
-    kind, _, wanted = item.checksum.partition(":")
-    if _hash(path, kind) != wanted:
-        raise UserError(
-            f"{path.name} is not the official file: its {kind} differs.",
-            f"Get it from {item.urls[0]}.",
-        )
-
-
-def _hash(path: Path, kind: str) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, kind).hexdigest()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dlbench.datasets import Dataset, Download
+from dlbench.datasets._image_arrays import image_arrays
 
 if TYPE_CHECKING:
     from dlbench.datasets import Arrays
@@ -50,5 +51,6 @@ DATASET = Dataset(
         Download(name, (_PLACE + name,), size, checksum)
         for name, (size, checksum) in _FILES.items()
     ),
+    from_folder=image_arrays("svhn", (32, 32, 3), 10),
     divide={"image": 255.0},
 )

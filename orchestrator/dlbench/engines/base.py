@@ -20,6 +20,12 @@ class Limits:
     seconds: float | None = None
     pids: int = 4096
     output_bytes: int = 4 << 30
+    """Of all files together."""
+
+    @property
+    def file_bytes(self) -> int:
+        """Of each file, by the kernel: one that reaches it is over the limit on all of them."""
+        return self.output_bytes + (1 << 20)
 
 
 @dataclass(frozen=True)
@@ -73,6 +79,8 @@ class Scope:
     Empty where no cgroup of the trial's own is visible from here."""
     container: str | None = None
     """The container's id: the daemon's stats stream is read where no cgroup is visible."""
+    temporary: tuple[Path, ...] = ()
+    """Folders on this machine's disk, besides `Request.out` and `cache`, that it may write to."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +106,9 @@ class Running(Protocol):
 
     def wait(self, seconds: float) -> Exit | None:
         """As poll, after waiting up to `seconds` for the end."""
+
+    def pids(self) -> set[int]:
+        """Its processes, as far as they can be seen from here."""
 
     def stop(self, grace: float = 5.0) -> Exit:
         """End the whole group: interrupt, terminate, kill, with `grace` seconds between."""

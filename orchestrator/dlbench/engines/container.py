@@ -82,7 +82,7 @@ def create(api: APIClient, daemon: Daemon, request: Request, cgroup_parent: str 
         memswap_limit=limits.memory_bytes,
         nano_cpus=None if limits.cpus is None else round(limits.cpus * 1e9),
         device_requests=_devices(request.gpus, daemon),
-        ulimits=[_no_core_files()],
+        ulimits=_file_limits(limits.file_bytes),
         cgroup_parent=cgroup_parent,
         # The output is read from the attached stream; the daemon keeps no second copy of it.
         log_config=_no_log(),
@@ -196,10 +196,13 @@ def _devices(gpus: tuple[str, ...], daemon: Daemon) -> list[Any] | None:
     return [DeviceRequest(device_ids=list(gpus), capabilities=capabilities)]
 
 
-def _no_core_files() -> Any:
+def _file_limits(most: int) -> list[Any]:
+    """No core files, and no file that alone is more than all output may be."""
     from docker.types import Ulimit
 
-    return Ulimit(name="core", soft=0, hard=0)
+    return [
+        Ulimit(name=name, soft=size, hard=size) for name, size in (("core", 0), ("fsize", most))
+    ]
 
 
 def _no_log() -> Any:

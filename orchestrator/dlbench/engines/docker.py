@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dlbench.engines import cgroups, container, refusals
 from dlbench.engines.base import Exit, Limits, Request, Scope
 from dlbench.engines.boundedlog import BoundedLog
-from dlbench.engines.control_group import remove_folder
+from dlbench.engines.control_group import ControlGroup, remove_folder
 from dlbench.engines.keeper import Keeper
 from dlbench.errors import UserError
 
@@ -179,6 +179,9 @@ class RunningContainer:
         if self._failure is not None:
             raise self._failure
         return self._exit
+
+    def pids(self) -> set[int]:
+        return ControlGroup(self.scope.cgroup).pids()
 
     def stop(self, grace: float = 5.0) -> Exit:
         for name in ("SIGINT", "SIGTERM"):

@@ -61,6 +61,7 @@ class Keeper:
             # Of its own session, so that Ctrl-C or a hang-up of the terminal does not reach it.
             start_new_session=True,
         )
+        self.pid = self._process.pid
 
     def dismiss(self) -> None:
         """The trial has ended in an orderly way: leave without touching anything."""

@@ -62,9 +62,18 @@ def sweep(campaign: str) -> list[str]:
     return [f"process {pid}" for pid in sorted(ended)]
 
 
+def pids_of_trial(campaign: str, trial: str) -> set[int]:
+    """The processes of a trial that still carry its mark."""
+    return set(_marked(_whole_mark(campaign, trial)))
+
+
 def end_trial(campaign: str, trial: str) -> None:
     """End what a trial left running outside its process group, where it has no control group."""
-    _kill_marked(f"{MARK}={mark(campaign, trial)}\0".encode())
+    _kill_marked(_whole_mark(campaign, trial))
+
+
+def _whole_mark(campaign: str, trial: str) -> bytes:
+    return f"{MARK}={mark(campaign, trial)}\0".encode()
 
 
 def _folder() -> Path:

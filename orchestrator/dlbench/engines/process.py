@@ -18,7 +18,7 @@ from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
-from dlbench.engines import cgroups, leftovers
+from dlbench.engines import cgroups, leftovers, orphans
 from dlbench.engines.base import Exit, Limits, Request, Scope, cache_variables
 from dlbench.engines.boundedlog import BoundedLog
 from dlbench.engines.control_group import ControlGroup, create
@@ -143,8 +143,15 @@ class RunningProcess:
             self._process.kill()
             self._process.wait()
             raise
+        if group is None:
+            orphans.adopt(self._pid, self._keeper.pid)
         try:
-            self.scope = Scope(self._pid, self._place(request.limits), cgroups.counted(folders))
+            self.scope = Scope(
+                self._pid,
+                self._place(request.limits),
+                cgroups.counted(folders),
+                temporary=(private,),
+            )
             self._lifeline.write(b"go\n")
             self._lifeline.flush()
         except BaseException:
@@ -155,6 +162,10 @@ class RunningProcess:
         """Put the waiting process where it belongs; says how many cores it has."""
         if self._group is not None:
             self._group.enter(self._pid)
+        _, hardest = resource.prlimit(self._pid, resource.RLIMIT_FSIZE)
+        if hardest == resource.RLIM_INFINITY or hardest > limits.file_bytes:
+            most = limits.file_bytes, limits.file_bytes
+            resource.prlimit(self._pid, resource.RLIMIT_FSIZE, most)
         cores = sorted(os.sched_getaffinity(0))
         if limits.cpus is None:
             return float(len(cores))
@@ -171,6 +182,11 @@ class RunningProcess:
         if self._exit is None and _readable(self._pidfd, seconds):
             self._end()
         return self._exit
+
+    def pids(self) -> set[int]:
+        if self._group is not None:
+            return self._group.pids()
+        return leftovers.pids_of_trial(self._request.campaign, self._request.trial)
 
     def stop(self, grace: float = 5.0) -> Exit:
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -213,6 +229,7 @@ class RunningProcess:
                 oom = cgroups.oom_kills(self._group.folders) > 0
             else:
                 leftovers.end_trial(self._request.campaign, self._request.trial)
+                orphans.end_orphans(self._pid, self._keeper.pid)
             self._keeper.dismiss()
             _, status, usage = os.wait4(self._pid, 0)
             code = os.waitstatus_to_exitcode(status)

@@ -22,6 +22,7 @@ from dlbench.environments import (
     installs,
     labels,
     locks,
+    records,
     wheels,
 )
 from dlbench.environments.progress import Progress, Step, silent
@@ -32,8 +33,6 @@ from dlbench.errors import UserError
 if TYPE_CHECKING:
     import docker
     from docker.models.images import Image as DockerImage
-
-_SITE = "import json, os, sysconfig; print(json.dumps(os.listdir(sysconfig.get_path('purelib'))))"
 
 
 class BuildFailed(UserError):
@@ -122,7 +121,7 @@ def build(
 
 
 def verify(client: docker.DockerClient, release: Release, device: str) -> list[str]:
-    """How the image differs from the lock: nothing, if all is well."""
+    """How the image differs from the lock, file by file: nothing, if all is well."""
     import docker.errors
 
     image = find_image(client, release, device)
@@ -134,7 +133,7 @@ def verify(client: docker.DockerClient, release: Release, device: str) -> list[s
     try:
         answer = client.containers.run(
             image.id,
-            ["python", "-I", "-c", _SITE],
+            ["python", "-I", "-S", "-c", records.LISTING],
             network_mode="none",
             read_only=True,
             cap_drop=["ALL"],
@@ -143,8 +142,11 @@ def verify(client: docker.DockerClient, release: Release, device: str) -> list[s
         )
     except docker.errors.DockerException as error:
         return [f"its Python does not start: {str(error).splitlines()[0]}"]
-    names = re.findall(r'"([^"]+)"', bytes(answer).decode())
-    return installs.differences(lock, target, names)
+    found = records.Installed.parse(bytes(answer).decode("utf-8", "replace"))
+    return [
+        *installs.differences(lock, target, found.names),
+        *records.changes(lock, target, found),
+    ]
 
 
 def list_images(client: docker.DockerClient, releases: Iterable[Release]) -> list[Image]:

@@ -34,7 +34,7 @@ def listing(wheels: Iterable[Wheel], *, sdists: bool, folder: Path | None = None
 def differences(lock: Lock, target: Target, names: Iterable[str]) -> list[str]:
     """How what is installed differs from the lock; `names`: those in its site-packages folder."""
     wanted = {entry.name: _plain(entry.version) for entry, _ in lock.files_for(target)}
-    found = dict(pair for name in names if (pair := _package(name)) is not None)
+    found = dict(pair for name in names if (pair := package_of(name)) is not None)
     told = [f"{name} {version} is missing" for name, version in wanted.items() if name not in found]
     for name, version in found.items():
         if name not in wanted:
@@ -44,7 +44,7 @@ def differences(lock: Lock, target: Target, names: Iterable[str]) -> list[str]:
     return sorted(told)
 
 
-def _package(name: str) -> tuple[str, str] | None:
+def package_of(name: str) -> tuple[str, str] | None:
     """The package that a folder such as `numpy-2.4.6.dist-info` records."""
     match = re.fullmatch(r"(.+?)-([^-]+?)(?:-py\d\.\d+)?\.(?:dist-info|egg-info)", name)
     return (normalised(match[1]), _plain(match[2])) if match else None

@@ -59,16 +59,42 @@ def find(accepted: Iterable[str], *, install: bool = True) -> Interpreter:
             return found
     if install:
         for python in wanted:
-            if found := _fetched(python):
+            if _uv_has(python) and (found := _fetched(python)):
                 return found
-    first = wanted[0]
+    tried = ", and uv could not fetch one" if install and any(map(_uv_has, wanted)) else ""
     raise UserError(
-        f"No Python {' or '.join(wanted)} was found on this machine"
-        + (", and uv could not fetch one." if install else "."),
-        f"Get one with `uv python install {first}`, `pyenv install {first}` or "
-        f"`apt install python{first}` (Ubuntu: from the deadsnakes archive), "
-        f"or set {override(first)} to its path.",
+        f"No Python {' or '.join(wanted)} was found on this machine{tried}.", offers(wanted[0])
     )
+
+
+def offers(python: str) -> str:
+    """How to get this Python, in the order in which to try it; nothing that does not exist."""
+    ways = [
+        "With Docker, `--engine docker` uses an image that has it.",
+        f"`pyenv install {python}` builds it from source.",
+        f"Not tried by dlbench: `conda create -n py{python.replace('.', '')} -c conda-forge"
+        f" python={python}`.",
+        f"Any other Python {python} will do: name it in {override(python)}.",
+    ]
+    if _uv_has(python):
+        ways.insert(1, f"`uv python install {python}` downloads it.")
+    return " ".join(ways)
+
+
+@functools.cache
+def _uv_has(python: str) -> bool:
+    """Whether uv offers this Python for download on this kind of machine. No network is used."""
+    import uv
+
+    command = [uv.find_uv_bin(), "python", "list", "--only-downloads", "--offline",
+               "--no-config", "--output-format", "json", python]  # fmt: skip
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("UV_")}
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, timeout=60)
+        listed = json.loads(done.stdout)
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return False
+    return any(str(entry.get("version", "")).startswith(f"{python}.") for entry in listed)
 
 
 def override(python: str) -> str:

@@ -150,9 +150,15 @@ def find(name: str, folder: Path | None = None) -> Release:
     catalog = _catalog(folder)
     if release := catalog.by_name.get(name):
         return release
-    known = {r.name if "@" in name else r.framework for r in catalog.releases}
-    kind = "release" if "@" in name else "framework"
-    raise errors.unknown(kind, name, known, listing="dlbench list releases")
+    framework, at, version = name.partition("@")
+    own = [r for r in catalog.releases if r.framework == framework]
+    if at and own:
+        line = [r.name for r in own if re.match(rf"{re.escape(version)}[.-]", r.version)]
+        near = f"Did you mean {line[-1]!r}?" if line and version else ""
+        has = f"{framework} is here as {', '.join(r.version for r in own)}."
+        raise errors.UserError(f"There is no release {name!r}.", near or has)
+    known = {r.framework for r in catalog.releases}
+    raise errors.unknown("framework", framework, known, listing="dlbench list releases")
 
 
 @dataclass(frozen=True)

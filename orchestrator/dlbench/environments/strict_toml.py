@@ -5,13 +5,13 @@ Release files, CUDA library sets and the table of GPU generations are all read w
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from dlbench import errors
+from dlbench.toml_file import read_toml
 
 _Value = TypeVar("_Value")
 _WORDS: dict[type, str] = {
@@ -79,6 +79,6 @@ class Table:
 
 def read(path: Path) -> Table:
     try:
-        return Table(path, "", tomllib.loads(path.read_text(encoding="utf-8")))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        return Table(path, "", read_toml(path))
+    except (ValueError, OSError) as error:
         raise Table(path, "", {}).broken(str(error)) from error

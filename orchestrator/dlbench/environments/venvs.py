@@ -22,6 +22,7 @@ from dlbench.environments import (
     installs,
     interpreters,
     locks,
+    records,
     wheels,
 )
 from dlbench.environments.progress import Progress, Step, silent
@@ -130,13 +131,23 @@ def prepare(
 
 
 def differences(release: Release, device: str) -> list[str]:
-    """How the prepared environment differs from its lock: nothing, if all is well."""
+    """How the prepared environment differs from its lock, file by file; nothing: all is well."""
     prepared = ready(release, device)
     if prepared is None:
         return ["it is not prepared"]
     lock = locks.read(release.lock(device))
     target = Target.here(prepared.python_version.rpartition(".")[0])
-    return installs.differences(lock, target, _site_packages(folder(release, device), target))
+    listed = subprocess.run(
+        [prepared.python, "-I", "-S", "-c", records.LISTING],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+    )  # fmt: skip
+    if listed.returncode != 0:
+        return [f"its Python does not start: {listed.stderr.strip().rpartition(chr(10))[2]}"]
+    found = records.Installed.parse(listed.stdout)
+    return [
+        *installs.differences(lock, target, found.names),
+        *records.changes(lock, target, found),
+    ]
 
 
 def size_of(place: Path) -> int:

@@ -98,7 +98,7 @@ def _interpreters() -> Iterator[Diagnosis]:
         else:
             yield Diagnosis(
                 title, "fair", f"not found; {', '.join(names)} need it in the process engine.",
-                f"`uv python install {pythons[0]}` gets it; dlbench tries that by itself.",
+                interpreters.offers(pythons[0]),
             )  # fmt: skip
 
 

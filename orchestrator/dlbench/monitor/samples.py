@@ -12,10 +12,14 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from dlbench.formats import check_version, known_fields
+from dlbench.engines.outfolder import open_regular
+from dlbench.formats import check_version
 from dlbench.monitor.rate import DEFAULT_HZ
+from dlbench.shapes import BYTES, SECONDS, label, list_of, number, optional, record, record_of
 
 VERSION = 1
+_MOST_BYTES = 512 << 20
+"""Of a file, that are read: a day at 20 samples a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +144,12 @@ def totals_line(totals: Totals) -> bytes:
 
 
 def read_samples(path: Path) -> Samples | None:
-    """The samples in `path`; None if there is no such file or not even its first line is whole."""
+    """The samples in `path`; None if there is no such file or not even its first line is whole.
+
+    The file may be somebody else's: a line that is not what it must be is not read."""
     try:
-        lines = path.read_bytes().split(b"\n")
+        with open_regular(path) as file:
+            lines = file.read(_MOST_BYTES).split(b"\n")
     except OSError:
         return None
     header: dict[str, Any] | None = None
@@ -155,20 +162,20 @@ def read_samples(path: Path) -> Samples | None:
         try:
             content = json.loads(line)
             if header is None:
-                if "v" not in content:
+                if not isinstance(content, dict) or "v" not in content:
                     raise ValueError("not a header")
                 check_version(content, VERSION, path)
-                header = content
-            elif content.get("totals"):
-                totals = Totals(**known_fields(Totals, content))
+                header = _HEADER(content)
+            elif isinstance(content, dict) and content.get("totals"):
+                totals = Totals(**_TOTALS(content))
             else:
                 samples.append(_sample(content))
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, RecursionError):
             torn += 1
     if header is None:
         return None
     return Samples(
-        source=str(header.get("source", "")),
+        source=header.get("source", ""),
         hz=float(header.get("hz", DEFAULT_HZ)),
         cpus=float(header.get("cpus", 1.0)),
         gpus=tuple(header.get("gpus", ())),
@@ -181,9 +188,8 @@ def read_samples(path: Path) -> Samples | None:
 def parse_sample(line: bytes) -> Sample | None:
     """One line of a file that is still growing; None for the first, the last and a torn one."""
     try:
-        content = json.loads(line)
-        return None if "v" in content or content.get("totals") else _sample(content)
-    except (ValueError, KeyError, TypeError, AttributeError):
+        return _sample(json.loads(line))
+    except (ValueError, RecursionError):
         return None
 
 
@@ -196,15 +202,26 @@ def _plain(record: GpuSample | Totals) -> dict[str, Any]:
     return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
-def _sample(content: dict[str, Any]) -> Sample:
-    gpus = tuple(GpuSample(**known_fields(GpuSample, gpu)) for gpu in content.get("gpus", ()))
-    return Sample(
-        t=float(content["t"]),
-        cpu_s=float(content["cpu_s"]),
-        memory_bytes=int(content["memory_bytes"]),
-        rss_bytes=content.get("rss_bytes"),
-        system_cpu_percent=content.get("system_cpu_percent"),
-        anon_bytes=content.get("anon_bytes"),
-        gpus=gpus,
-        cpu_energy_j=content.get("cpu_energy_j"),
-    )
+def _sample(content: Any) -> Sample:
+    own = _SAMPLE(content)
+    return Sample(**{**own, "gpus": tuple(GpuSample(**gpu) for gpu in own.get("gpus", ()))})
+
+
+_BYTES, _SECONDS, _PERCENT = optional(BYTES), optional(SECONDS), optional(number(0.0, 1e6))
+_POSITIVE, _ANY = optional(number(0.0)), optional(number())
+_GPU = record_of(
+    GpuSample, gpu=label, util_percent=_PERCENT, memory_bytes=_BYTES, process_memory_bytes=_BYTES,
+    power_w=_POSITIVE, energy_j=_POSITIVE, temperature_c=_ANY, throttle=_ANY,
+)  # fmt: skip
+_SAMPLE = record_of(
+    Sample, t=SECONDS, cpu_s=SECONDS, memory_bytes=BYTES, rss_bytes=_BYTES, anon_bytes=_BYTES,
+    system_cpu_percent=_PERCENT, gpus=list_of(_GPU, 64), cpu_energy_j=_POSITIVE,
+)  # fmt: skip
+_TOTALS = record_of(
+    Totals, source=label, origin=label, cpu_s=_SECONDS, memory_peak_bytes=_BYTES,
+    rss_peak_bytes=_BYTES, anon_peak_bytes=_BYTES, sampled_cpu_s=_SECONDS,
+    sampled_memory_peak_bytes=_BYTES, monitor_cpu_s=SECONDS,
+)  # fmt: skip
+_HEADER = record(
+    {"source": label, "hz": number(0.0, 1e6), "cpus": number(0.0, 1e6), "gpus": list_of(label, 64)}
+)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Annotated, Any
 
-from dlbench.formats import known_fields
 from dlbench.monitor.rate import DEFAULT_HZ, FASTEST_HZ, SLOWEST_HZ
+from dlbench.shapes import MOST_COUNTED, Shape, optional, record_of, whole
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,10 @@ class Choices:
         tuple[str, ...],
         Option("--framework", "The same as naming a RELEASE. Repeatable.", "RELEASE"),
     ] = ()
+    against: Annotated[
+        tuple[str, ...],
+        Option("--against", "A baseline that runs in the same rounds. Repeatable.", "RELEASE"),
+    ] = ()
     workloads: Annotated[
         tuple[str, ...], Option("--workload", "A workload. Repeatable.", "NAME")
     ] = ()
@@ -58,7 +63,16 @@ class Choices:
         ),
     ] = ()
     data: Annotated[str | None, Option("--data", "real or synthetic.", "real|synthetic")] = None
-    repeats: Annotated[int | None, Option("--repeats", "Trials of each contender.", "N")] = None
+    repeats: Annotated[
+        int | None,
+        Option("--repeats", "Trials of each contender; default: what the test needs.", "N"),
+    ] = None
+    until: Annotated[
+        str | None, Option("--until", "Go on in rounds until the leader is known.", "decided")
+    ] = None
+    at_most: Annotated[
+        int | None, Option("--at-most", "With --until: the most trials of each contender.", "N")
+    ] = None
     seed: Annotated[int | None, Option("--seed", "The first repeat's seed.", "N")] = None
     epochs: Annotated[int | None, Option("--epochs", "Epochs instead of the recipe's.", "N")] = None
     steps: Annotated[int | None, Option("--steps", "Stop after this many steps.", "N")] = None
@@ -77,6 +91,9 @@ class Choices:
         float, Option("--hz", f"Samples a second, {SLOWEST_HZ:g} to {FASTEST_HZ:g}.", "N")
     ] = DEFAULT_HZ
     save: Annotated[bool, Option("--save", "Keep the trained weights.")] = False
+    label: Annotated[
+        str | None, Option("--label", "A name for the campaign, also of its folder.", "NAME")
+    ] = None
 
     def to_json(self) -> dict[str, Any]:
         """For campaign.json: the fields of this class, not those that a command adds."""
@@ -84,7 +101,12 @@ class Choices:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Choices:
-        """As campaign.json records them; what another version recorded too is left out."""
-        known = known_fields(cls, content)
+        """As campaign.json records them, checked; what another version recorded too is left out."""
+        known = _shape()(content)
         lists = {name: tuple(value) for name, value in known.items() if isinstance(value, list)}
         return cls(**{**known, **lists})
+
+
+@cache
+def _shape() -> Shape:
+    return record_of(Choices, seed=optional(whole(-MOST_COUNTED)))

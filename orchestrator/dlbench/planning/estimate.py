@@ -11,6 +11,7 @@ from dlbench import datasets, workloads
 from dlbench.datasets import store
 from dlbench.environments import releases, wheels
 from dlbench.environments.releases import Release
+from dlbench.planning.flops import flops
 from dlbench.planning.plan import Trial
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def forecast(trials: Sequence[Trial], workshop: Workshop) -> Forecast:
             size = sum(item.bytes for item in dataset.downloads) if source == "real" else 0
             download += size
             disk += 2 * size
-            text = f"{source} data set {dataset.name}: {size / 1e6:,.0f} MB to download"
+            text = f"{source} data set {dataset.name}: {_amount(dataset, source, size)}"
             needs.append(Need("data", dataset.name, size, text))
     cores = _cores(trials[0])
     return Forecast(
@@ -89,6 +90,14 @@ def forecast(trials: Sequence[Trial], workshop: Workshop) -> Forecast:
         download,
         disk,
     )
+
+
+def _amount(dataset: datasets.Dataset, source: datasets.Source, size: int) -> str:
+    if source == "real" and dataset.from_folder and not dataset.downloads:
+        return f"from a folder of yours (`dlbench data fetch {dataset.name} --from DIR`)"
+    if source == "real" and not all(item.bytes for item in dataset.downloads):
+        return "an unknown number of MB to download"
+    return f"{size / 1e6:,.0f} MB to download"
 
 
 def _cores(trial: Trial) -> float:
@@ -120,22 +129,3 @@ def _seconds(trial: Trial, cores: float) -> float:
     forward = flops(workload.graph)
     work = forward * (3 * steps * batch + epochs * test)
     return _START_S + work / (_FLOPS_A_CORE * cores) + _STEP_S * steps
-
-
-def flops(graph: dict[str, Any]) -> int:
-    """Multiplications and additions of one row's forward pass."""
-    shapes = {spec["name"]: spec["shape"] for spec in graph["inputs"]}
-    total = 0
-    for node in graph["nodes"]:
-        shapes[node["name"]] = node["shape"]
-        if node["op"] in ("conv2d", "dense"):
-            places = math.prod(node["shape"][:-1])
-            total += 2 * places * math.prod(node["parameters"]["kernel"]["shape"])
-        elif node["op"] == "lstm":
-            steps = shapes[node["inputs"][0]][0]
-            kernels = ("input_kernel", "recurrent_kernel")
-            weights = sum(math.prod(node["parameters"][k]["shape"]) for k in kernels)
-            total += 2 * steps * weights
-        else:
-            total += math.prod(node["shape"])
-    return total

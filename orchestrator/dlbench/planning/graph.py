@@ -88,13 +88,14 @@ class Graph:
         stride: Pair = 1,
         padding: Padding = "valid",
         bias: bool = True,
+        init: str = "glorot-uniform",
         name: str | None = None,
     ) -> str:
         size, step = _pair(kernel), _pair(stride)
         shape = self._image(x)
         _positive(name or "conv2d", filters=filters, kernel=min(size), stride=min(step))
         pads = _pads(padding, shape, size, step)
-        parameters: _Specs = {"kernel": ((*size, shape[2], filters), "glorot-uniform")}
+        parameters: _Specs = {"kernel": ((*size, shape[2], filters), _init(init))}
         if bias:
             parameters["bias"] = ((filters,), "zeros")
         return self._add(
@@ -176,23 +177,39 @@ class Graph:
             unbiased=unbiased,
         )
 
-    def dense(self, x: str, units: int, *, bias: bool = True, name: str | None = None) -> str:
+    def dense(
+        self,
+        x: str,
+        units: int,
+        *,
+        bias: bool = True,
+        init: str = "glorot-uniform",
+        name: str | None = None,
+    ) -> str:
         shape = self._real(x)
         if len(shape) > 2:
             raise GraphError(f"{x!r} is an image; use a 1x1 conv2d instead of a dense layer.")
         _positive(name or "dense", units=units)
-        parameters: _Specs = {"kernel": ((shape[-1], units), "glorot-uniform")}
+        parameters: _Specs = {"kernel": ((shape[-1], units), _init(init))}
         if bias:
             parameters["bias"] = ((units,), "zeros")
         return self._add(
             "dense", [x], (*shape[:-1], units), parameters, name, units=units, bias=bias
         )
 
-    def embedding(self, x: str, vocabulary: int, units: int, name: str | None = None) -> str:
+    def embedding(
+        self,
+        x: str,
+        vocabulary: int,
+        units: int,
+        *,
+        init: str = "uniform-0.05",
+        name: str | None = None,
+    ) -> str:
         if x not in self._tokens:
             raise GraphError(f"An embedding reads whole numbers; {x!r} is not an int32 input.")
         _positive(name or "embedding", vocabulary=vocabulary, units=units)
-        parameters: _Specs = {"table": ((vocabulary, units), "uniform-0.05")}
+        parameters: _Specs = {"table": ((vocabulary, units), _init(init))}
         shape = (*self._shape(x), units)
         return self._add(
             "embedding", [x], shape, parameters, name, vocabulary=vocabulary, units=units
@@ -206,6 +223,8 @@ class Graph:
         lengths: str | None = None,
         initial: tuple[str, str] | None = None,
         output: Literal["sequence", "last"] = "last",
+        init: str = "glorot-uniform",
+        recurrent_init: str = "glorot-uniform",
         name: str | None = None,
     ) -> str:
         """The node's name; its final state is `NAME:h` and `NAME:c`."""
@@ -219,8 +238,8 @@ class Graph:
             if self._real(state) != (units,):
                 raise GraphError(f"The initial state {state!r} does not have {units} units.")
         parameters: _Specs = {
-            "input_kernel": ((features, 4 * units), "glorot-uniform"),
-            "recurrent_kernel": ((units, 4 * units), "glorot-uniform"),
+            "input_kernel": ((features, 4 * units), _init(init)),
+            "recurrent_kernel": ((units, 4 * units), _init(recurrent_init)),
             "bias": ((4 * units,), "forget-one"),
         }
         made = self._add(
@@ -338,6 +357,22 @@ def _positive(node: str, **numbers: int) -> None:
     for what, number in numbers.items():
         if number < 1:
             raise GraphError(f"{node}: {what} must be 1 or more, not {number}.")
+
+
+def _init(name: str) -> str:
+    """How a kernel or table is drawn, by its name in FORMATS."""
+    if name not in ("glorot-uniform", "he-normal", "orthogonal"):
+        bound = re.fullmatch(r"uniform-([0-9.]+(e-?[0-9]+)?)", name)
+        try:
+            known = bound is not None and 0 < float(bound[1]) < math.inf
+        except ValueError:
+            known = False
+        if not known:
+            raise GraphError(
+                f"There is no init {name!r}; use glorot-uniform, he-normal, orthogonal or"
+                " uniform-0.05."
+            )
+    return name
 
 
 def _pair(value: Pair) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -17,16 +17,21 @@ from dlbench.engines.base import Limits
 from dlbench.environments import releases
 from dlbench.environments.releases import Release
 from dlbench.errors import UserError, unknown
-from dlbench.formats import check_version, known_fields
 from dlbench.host import gpu_preflight
 from dlbench.planning.choices import Choices
+from dlbench.planning.repeats import planned_looks, repeats_needed, rivals
+from dlbench.shapes import SECONDS, label, list_of, number, optional, record_of, shown, whole
 from dlbench.suites import Suite
 
 VERSION = 1
 """Of a line of plan.jsonl."""
+MOST_TRIALS = 100_000
+"""In one campaign."""
 DEVICES = ("cpu", "gpu")
 SETTINGS = ("matched", "native")
 SOURCES = ("real", "synthetic")
+_LABEL = re.compile(r"[^\W_][\w .-]{0,59}")
+"""It becomes part of a folder's name."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,16 @@ class Trial:
         return f"gpu:{self.gpus[0]}" if self.own_gpu else self.device
 
     @property
+    def contender(self) -> tuple[str, str, str, str, str]:
+        """Who it is a replicate of: what all its repeats have in common."""
+        return self.workload, self.release, self.variant, self.compared_device, self.setting
+
+    @property
+    def case(self) -> tuple[str, str, str]:
+        """Where contenders are compared with each other."""
+        return self.workload, self.device, self.setting
+
+    @property
     def limits(self) -> Limits:
         return Limits(cpus=self.cpus, memory_bytes=self.memory_bytes, seconds=self.seconds)
 
@@ -78,9 +93,17 @@ class Trial:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Trial:
-        """From a line of plan.jsonl; one without a version is of version 1."""
-        check_version(content, VERSION, "plan.jsonl", missing=1)
-        return cls(**{**known_fields(cls, content), "gpus": tuple(content["gpus"])})
+        """From a line of plan.jsonl, checked; one without a version is of version 1."""
+        own = _LINE(content)
+        return cls(**{**own, "gpus": tuple(own.get("gpus", ()))})
+
+
+_LINE = record_of(
+    Trial, id=label, release=label, workload=label, device=label, engine=label, setting=label,
+    variant=label, data=label, seconds=SECONDS, threads=optional(whole(1)),
+    cpus=optional(number(0.0, 1e6)), memory_bytes=optional(whole(1, 2**60)),
+    gpus=list_of(label, 64),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -90,6 +113,8 @@ class Draft:
     suite: Suite
     trials: tuple[Trial, ...]
     notes: tuple[str, ...]
+    looks: tuple[int, ...] = ()
+    """With `--until decided`: after how many repeats the results are looked at."""
 
 
 def draft(choices: Choices, engine: str) -> Draft:
@@ -97,56 +122,74 @@ def draft(choices: Choices, engine: str) -> Draft:
     suite = _merged(suites.find(choices.suite), choices)
     own_gpu = choices.gpu == "each"
     selections = [(one,) for one in gpu_preflight.each()] if own_gpu else [parse_gpus(choices.gpu)]
-    seconds = duration(suite.time_limit)
-    threads = _threads(choices.threads)
+    if choices.label is not None and not _LABEL.fullmatch(choices.label):
+        raise UserError(
+            f"{choices.label!r} can't be the name of a campaign.",
+            "Use up to 60 letters, digits, spaces, `.`, `_` and `-`, a letter or digit first.",
+        )
     memory = size(choices.memory) if choices.memory else None
-    if choices.cpus is not None and choices.cpus <= 0:
-        raise UserError(f"--cpus {choices.cpus:g} is not possible.", "Give a positive number.")
+    if choices.cpus is not None and not 0.01 <= choices.cpus <= _MOST_CPUS:
+        raise UserError(
+            f"--cpus {choices.cpus:g} is not possible.",
+            f"Give a number from 0.01 to {_MOST_CPUS:,}.",
+        )
     notes: list[str] = []
-    contenders = list(_contenders(suite, notes, explicit=bool(choices.frameworks)))
+    contenders = [
+        Trial(
+            id="",
+            release=release.name,
+            workload=workload,
+            device=device,
+            engine=engine,
+            setting=setting,
+            variant=variant,
+            seed=suite.seed,
+            epochs=suite.epochs or workloads.find(workload).recipe["epochs"],
+            steps=suite.steps,
+            data=suite.data,
+            threads=_threads(choices.threads),
+            cpus=choices.cpus,
+            memory_bytes=memory,
+            seconds=duration(suite.time_limit),
+            gpus=gpus,
+            own_gpu=own_gpu and device == "gpu",
+            save=choices.save,
+            usual_variant=variant == release.variants[0],
+        )
+        for workload, release, variant, device, setting in _contenders(
+            suite, notes, explicit=bool(choices.frameworks)
+        )
+        for gpus in (selections if device == "gpu" else [()])
+    ]
     if not contenders:
         raise UserError("Nothing is left to run.", " ".join(notes))
-    on_gpu = {release.name: release for _, release, _, device, _ in contenders if device == "gpu"}
+    on_gpu = {t.release: releases.find(t.release) for t in contenders if t.device == "gpu"}
     for selection in selections if on_gpu else ():
         notes += gpu_preflight.notes(selection, on_gpu.values())
-    compared = [
-        (*contender, gpus)
-        for contender in contenders
-        for gpus in (selections if contender[3] == "gpu" else [()])
-    ]
+    looks = planned_looks(rivals(contenders), suite.repeats, choices.until, choices.at_most)
+    repeats = looks[0] if looks else suite.repeats or repeats_needed(rivals(contenders))
+    if len(contenders) * repeats > MOST_TRIALS:
+        raise UserError(
+            f"{len(contenders)} contenders with {repeats:,} repeats are more than the"
+            f" {MOST_TRIALS:,} trials that a campaign may have.",
+            "Choose fewer repeats.",
+        )
     trials: list[Trial] = []
-    for repeat in range(suite.repeats):
-        order = list(compared)
-        random.Random(f"{suite.seed}/{repeat}").shuffle(order)
-        for workload, release, variant, device, setting, gpus in order:
-            recipe = workloads.find(workload).recipe
-            trials.append(
-                Trial(
-                    id="",
-                    index=len(trials),
-                    round=repeat,
-                    release=release.name,
-                    workload=workload,
-                    device=device,
-                    engine=engine,
-                    setting=setting,
-                    variant=variant,
-                    seed=suite.seed + repeat,
-                    repeat=repeat,
-                    epochs=suite.epochs or recipe["epochs"],
-                    steps=suite.steps,
-                    data=suite.data,
-                    threads=threads,
-                    cpus=choices.cpus,
-                    memory_bytes=memory,
-                    seconds=seconds,
-                    gpus=gpus,
-                    own_gpu=own_gpu and device == "gpu",
-                    save=choices.save,
-                    usual_variant=variant == release.variants[0],
-                )
-            )
-    return Draft(suite, tuple(trials), tuple(notes))
+    for repeat in range(repeats):
+        trials += one_round(contenders, repeat, suite.seed + repeat, repeat, len(trials))
+    return Draft(suite, tuple(trials), tuple(notes), looks)
+
+
+def one_round(
+    contenders: Sequence[Trial], repeat: int, seed: int, number: int, index: int
+) -> list[Trial]:
+    """Each contender once, in an order drawn from the seed; `index` is that of the first."""
+    order = list(contenders)
+    random.Random(f"{seed - repeat}/{repeat}").shuffle(order)
+    return [
+        replace(trial, id="", index=index + place, round=number, repeat=repeat, seed=seed)
+        for place, trial in enumerate(order)
+    ]
 
 
 def _merged(suite: Suite, choices: Choices) -> Suite:
@@ -154,7 +197,7 @@ def _merged(suite: Suite, choices: Choices) -> Suite:
     if choices.epochs is not None and choices.steps is not None:
         raise UserError("--epochs and --steps exclude each other.", "Give one of them.")
     changes: dict[str, Any] = {
-        "releases": choices.frameworks,
+        "releases": (*(choices.frameworks or suite.releases), *choices.against),
         "workloads": choices.workloads,
         "devices": choices.devices,
         "settings": choices.settings,
@@ -182,31 +225,44 @@ def _merged(suite: Suite, choices: Choices) -> Suite:
         for value in values:
             if value not in known:
                 raise unknown(kind, value, known)
-    for name in ("repeats", "epochs", "steps"):
+    for name, least, most in _RANGES:
         value = getattr(merged, name)
-        if value is not None and value < 1:
-            raise UserError(f"--{name} {value} is not possible.", "Give a number from 1.")
+        if value is not None and not least <= value <= most:
+            raise UserError(
+                f"--{name} {shown(value)} is not possible.",
+                f"Give a number from {least} to {most:,}.",
+            )
     return merged
+
+
+_RANGES = (
+    ("repeats", 1, MOST_TRIALS),
+    ("epochs", 1, 10**9),
+    ("steps", 1, 10**12),
+    ("seed", 0, 2**31 - 1),
+)
+_MOST_CPUS = 10_000
+_MOST_THREADS = 10_000
+_MOST_MEMORY = 1 << 50
 
 
 def _contenders(
     suite: Suite, notes: list[str], explicit: bool
 ) -> Iterator[tuple[str, Release, str, str, str]]:
-    for workload in _every(suite.workloads):
-        if workloads.find(workload).only_proof:
-            raise UserError(
-                f"{workload} is there to be certified, not to be trained.",
-                f"Use `dlbench verify --workload {workload}`.",
-            )
-        for name in suite.releases:
-            release, variant = find_contender(name)
-            for device in suite.devices:
+    """Each once, however often and in whatever spelling it was named."""
+    found = [find_contender(name) for name in suite.releases]
+    named = {(release.name, variant): (release, variant) for release, variant in found}
+    for workload in dict.fromkeys(workloads.find(name).name for name in _every(suite.workloads)):
+        check_trainable(workload)
+        for release, variant in named.values():
+            for device in dict.fromkeys(suite.devices):
                 if device not in release.devices:
-                    if explicit and len(suite.devices) == 1:
+                    if explicit and len(set(suite.devices)) == 1:
                         release.lock(device)  # raises: the user chose just this
-                    notes.append(f"{release.name} has no packages for device {device!r}: left out.")
+                    note = f"{release.name} has no packages for device {device!r}: left out."
+                    notes += [note] if note not in notes else []
                     continue
-                for setting in suite.settings:
+                for setting in dict.fromkeys(suite.settings):
                     yield workload, release, variant, device, setting
 
 
@@ -215,6 +271,14 @@ def _every(names: tuple[str, ...]) -> tuple[str, ...]:
     if "all" not in names:
         return names
     return tuple(name for name, each in workloads.workloads().items() if not each.only_proof)
+
+
+def check_trainable(workload: str) -> None:
+    if workloads.find(workload).only_proof:
+        raise UserError(
+            f"{workload} is there to be certified, not to be trained.",
+            f"Use `dlbench verify --workload {workload}`.",
+        )
 
 
 def find_contender(name: str) -> tuple[Release, str]:
@@ -228,26 +292,42 @@ def find_contender(name: str) -> tuple[Release, str]:
 
 def duration(text: str) -> float:
     """Seconds of `90`, `90s`, `15m`, `24h` or `2d`."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|h|d)?", text.strip())
-    if not match or float(match[1]) <= 0:
-        raise UserError(f"{text!r} is not a time.", "Write it as 90s, 15m, 24h or 2d.")
-    return float(match[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[match[2] or "s"]
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*(s|m|h|d)?", text.strip())
+    found = float(match[1]) * _UNITS_S[match[2] or "s"] if match else 0.0
+    if not 0 < found <= _MOST_SECONDS:
+        raise UserError(
+            f"{shown(text)} is not a time that a trial can take.",
+            "Write it as 90s, 15m, 24h or 2d, up to 1000d.",
+        )
+    return found
+
+
+_UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_MOST_SECONDS = 1000 * 86400.0
 
 
 def size(text: str) -> int:
     """Bytes of `512m`, `4g` or a plain number."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt])?i?b?", text.strip().lower())
-    if not match or float(match[1]) <= 0:
-        raise UserError(f"{text!r} is not an amount of memory.", "Write it as 512m or 4g.")
-    return int(float(match[1]) * 1024 ** " kmgt".index(match[2] or " "))
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([kmgt])?i?b?", text.strip().lower())
+    found = float(match[1]) * 1024 ** " kmgt".index(match[2] or " ") if match else 0.0
+    if not 1 <= found <= _MOST_MEMORY:
+        raise UserError(
+            f"{shown(text)} is not an amount of memory that a trial can have.",
+            "Write it as 512m or 4g, up to 1024t.",
+        )
+    return int(found)
 
 
 def _threads(text: str) -> int | None:
     if text == "default":
         return None
-    if not text.isdigit() or int(text) < 1:
-        raise UserError(f"--threads {text} is not possible.", "Give `default` or a number from 1.")
-    return int(text)
+    found = int(text) if re.fullmatch("[0-9]{1,9}", text) else 0
+    if not 1 <= found <= _MOST_THREADS:
+        raise UserError(
+            f"--threads {shown(text)} is not possible.",
+            f"Give `default` or a number from 1 to {_MOST_THREADS:,}.",
+        )
+    return found
 
 
 def parse_gpus(text: str | None) -> tuple[str, ...]:
@@ -256,9 +336,11 @@ def parse_gpus(text: str | None) -> tuple[str, ...]:
         return ("all",)
     chosen = tuple(part.strip() for part in text.split(",") if part.strip())
     for part in chosen:
-        if not re.fullmatch(r"(nvidia\.com/gpu=)?(all|\d+|(GPU|MIG)-[\w/-]+)", part):
+        if not re.fullmatch(
+            r"(nvidia\.com/gpu=)?(all|[0-9]{1,4}|(GPU|MIG)-[A-Za-z0-9/-]{1,100})", part
+        ):
             raise UserError(
-                f"{part!r} does not name a GPU.",
+                f"{shown(part)} does not name a GPU.",
                 "Give all, each, none, indices such as 0,1, or a UUID.",
             )
     return chosen

@@ -21,6 +21,9 @@ from dlbench.planning.graph import GraphError, count_parameters
 
 Recipe = dict[str, Any]
 Optimizer = dict[str, Any]
+Schedule = dict[str, Any]
+Stopping = dict[str, Any]
+Augmentation = dict[str, Any]
 
 LOSSES = (
     "softmax-cross-entropy",
@@ -28,8 +31,14 @@ LOSSES = (
     "mean-squared-error",
     "mean-absolute-error",
 )
-METRICS = ("accuracy", "binary-accuracy", "mean-absolute-error", "mean-squared-error")
-_BY_CLASS = ("softmax-cross-entropy", "accuracy")
+METRICS = (
+    "accuracy",
+    "binary-accuracy",
+    "mean-absolute-error",
+    "mean-squared-error",
+    "perplexity",
+)
+_BY_CLASS = ("softmax-cross-entropy", "accuracy", "perplexity")
 """Their targets are whole numbers, one for each place of the output's last axis."""
 
 
@@ -42,6 +51,10 @@ def recipe(
     metrics: Sequence[Mapping[str, Any]],
     shuffle: bool = True,
     warmup: int = 10,
+    schedule: Schedule | None = None,
+    clip: float | None = None,
+    stopping: Stopping | None = None,
+    augment: Augmentation | None = None,
 ) -> Recipe:
     """How a model is trained and judged; `warmup` steps are timed apart."""
     return {
@@ -50,6 +63,10 @@ def recipe(
         "shuffle": shuffle,
         "warmup": warmup,
         "optimizer": optimizer,
+        "schedule": schedule,
+        "clip": clip,
+        "stopping": stopping,
+        "augment": augment,
         "losses": [dict(each) for each in losses],
         "metrics": [dict(each) for each in metrics],
     }
@@ -107,6 +124,47 @@ def adadelta(
     }
 
 
+def constant(*, warmup: int = 0) -> Schedule:
+    """The optimiser's rate, reached in `warmup` steps, each as much higher as the one before."""
+    return {"name": "constant", "warmup": warmup}
+
+
+def step(every: int, factor: float, *, warmup: int = 0) -> Schedule:
+    """Times `factor` after each `every` epochs."""
+    return {"name": "step", "every": every, "factor": factor, "warmup": warmup}
+
+
+def cosine(*, least: float = 0.0, warmup: int = 0) -> Schedule:
+    """Half a cosine from the optimiser's rate to `least` of it at the end of the planned steps."""
+    return {"name": "cosine", "least": least, "warmup": warmup}
+
+
+def inverse(decay: float, *, warmup: int = 0) -> Schedule:
+    """Over 1 + decay * step: the `decay` of Keras 2's optimisers."""
+    return {"name": "inverse", "decay": decay, "warmup": warmup}
+
+
+SCHEDULES: dict[str, Callable[..., Schedule]] = {
+    "constant": constant,
+    "step": step,
+    "cosine": cosine,
+    "inverse": inverse,
+}
+
+
+def stopping(patience: int, *, validation: float | None = 0.1) -> Stopping:
+    """End when the first metric has not improved for `patience` epochs on rows kept for that.
+
+    `validation` is the share of the training rows; None: the data have a split of that name.
+    """
+    return {"patience": patience, "validation": validation}
+
+
+def augmentation(*, flip: bool = False, crop: int = 0) -> Augmentation:
+    """Images flipped left to right by chance; cut out at random after `crop` pixels of padding."""
+    return {"flip": flip, "crop": crop}
+
+
 OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {"sgd": sgd, "adam": adam, "adadelta": adadelta}
 
 _RANGES: dict[str, tuple[float, float]] = {
@@ -142,6 +200,7 @@ def check(graph: Mapping[str, Any], recipe: Recipe) -> None:
         if not (math.isfinite(spec["weight"]) and spec["weight"] >= 0):
             raise GraphError(f"The loss of {spec['output']!r} has the weight {spec['weight']}.")
     _check_optimizer(recipe["optimizer"])
+    _check_course(graph, recipe)
     if recipe["batch"] < 1 or recipe["epochs"] < 1:
         raise GraphError(f"The recipe of {graph['name']!r} needs a batch and epochs from 1.")
     trained = _trained(graph, recipe)
@@ -165,6 +224,42 @@ def _check_optimizer(optimizer: Optimizer) -> None:
             raise GraphError(f"{optimizer['name']}: {name} of {value} is outside its range.")
     if optimizer.get("nesterov") and not optimizer["momentum"]:
         raise GraphError("sgd: nesterov needs a momentum above 0.")
+
+
+def _check_course(graph: Mapping[str, Any], recipe: Recipe) -> None:
+    """What changes in the course of training: rate, gradients' size, rows, end."""
+    schedule, clip = recipe.get("schedule"), recipe.get("clip")
+    if schedule is not None:
+        name, kinds = schedule.get("name"), ", ".join(SCHEDULES)
+        if name not in SCHEDULES:
+            raise GraphError(f"There is no schedule {name!r}; use {kinds}.")
+        for key, (low, high) in _COURSE.items():
+            if key in schedule and not low <= schedule[key] < high:
+                raise GraphError(f"schedule {name}: {key} of {schedule[key]} is outside its range.")
+    if clip is not None and not 0 < clip < math.inf:
+        raise GraphError(f"clip of {clip} is not a norm above 0.")
+    stop = recipe.get("stopping")
+    if stop is not None:
+        if not recipe["metrics"]:
+            raise GraphError(f"{graph['name']!r} has no metric that could tell when to stop.")
+        share = stop["validation"]
+        if stop["patience"] < 1 or not (share is None or 0 < share < 1):
+            raise GraphError(f"stopping needs a patience from 1 and a share in 0..1, not {stop}.")
+    augment = recipe.get("augment")
+    if augment is not None:
+        if augment["crop"] < 0 or not (augment["flip"] or augment["crop"]):
+            raise GraphError(f"augment must flip, or crop by 1 or more: {augment}.")
+        if not any(len(spec["shape"]) == 3 for spec in graph["inputs"]):
+            raise GraphError(f"{graph['name']!r} has no image to augment.")
+
+
+_COURSE: dict[str, tuple[float, float]] = {
+    "warmup": (0, 1e9),
+    "every": (1, 1e9),
+    "factor": (1e-9, 1e9),
+    "least": (0.0, 1.0),
+    "decay": (0.0, 1e9),
+}
 
 
 def _trained(graph: Mapping[str, Any], recipe: Recipe) -> list[dict[str, Any]]:
@@ -208,6 +303,8 @@ def check_data(
                 f" {list(wanted)}."
             )
     rows = next(iter(shapes.values()))[0]
+    share = (recipe.get("stopping") or {}).get("validation")
+    rows -= round(rows * share) if share else 0
     last = rows % recipe["batch"] or recipe["batch"]
     for node in _trained(graph, recipe):
         if node["op"] == "batchnorm" and math.prod(node["shape"][:-1]) * last < 2:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dlbench.analysis.metrics import QUALITY, TRAINING
+from dlbench.report import beside_numbers
 from dlbench.report.material import Material
 from dlbench.report.numbers import written
 from dlbench.statistics.answers import islands
 from dlbench.statistics.comparison import Comparison
 from dlbench.statistics.verdicts import Decision, Verdict
 from dlbench.statistics.words import TOO_FEW_TO_TELL, count, listing
+
+_NAMED = 4
+"""So many contenders are named one by one."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,9 @@ class Answer:
 def answer(material: Material) -> Answer:
     cases = tuple(_answer_of(material, case.label) for case in material.cases)
     headline = cases[0].headline if len(cases) == 1 else _over_cases(material)
+    if len(cases) > 1 and (failed := sum(len(group.failed) for group in material.groups)):
+        ended = sum(len(group.rows) for group in material.groups)
+        headline = f"{headline} {failed:,} of {ended:,} runs failed."
     return Answer(headline, tuple(_summary(material)), cases)
 
 
@@ -44,14 +50,18 @@ def _answer_of(material: Material, case: str) -> CaseAnswer:
     times = material.comparison(case, TRAINING)
     sentences: list[str] = []
     if times is not None and len(times.summaries) > 1:
-        sentences.append(f"Training time: {times.answer} {times.sample_size_sentence}")
+        sentences.append(f"Training time: {times.sentence}")
     for metric in QUALITY:
         quality = material.comparison(case, metric)
         if quality is not None and len(quality.summaries) > 1:
             sentences.append(f"{metric.title}: {quality.answer}")
     compared = material.compared(case, TRAINING)
     warnings = compared.warnings if compared else ()
-    return CaseAnswer(case, _headline(times, case), tuple(sentences), warnings)
+    headline = _headline(times, case)
+    if times is not None and times.failures:
+        each = [f"{name}: {n} of {of} runs failed" for name, (n, of) in times.failures.items()]
+        headline = f"{headline} {_named(each)}."
+    return CaseAnswer(case, headline, tuple(sentences), warnings)
 
 
 def _headline(times: Comparison | None, case: str) -> str:
@@ -142,6 +152,7 @@ def _summary(material: Material) -> Iterator[str]:
     )
     missing = len(material.planned) - ended
     yield what + (f", {missing:,} not run yet." if missing else ".")
+    yield from _failed(material)
     refused = [group for group in material.groups if group.proof == "no"]
     unchecked = [group for group in material.groups if group.proof == "not checked"]
     if refused:
@@ -159,6 +170,22 @@ def _summary(material: Material) -> Iterator[str]:
         )
 
 
+def _failed(material: Material) -> Iterator[str]:
+    """Who did not complete, and how often: no headline may hide it."""
+    worst = sorted(
+        (group for group in material.groups if group.incomplete),
+        key=lambda group: len(group.complete) - len(group.rows),
+    )
+    if not worst:
+        return
+    named = [
+        f"{group.name} on {group.case} ({beside_numbers.lost(group)})" for group in worst[:_NAMED]
+    ]
+    if len(worst) > _NAMED:
+        named.append(f"{len(worst) - _NAMED} others less often")
+    yield f"Not every run was completed: {listing(named)}."
+
+
 def _workloads(material: Material) -> str:
     devices = sorted({str(group.rows[0]["device"]) for group in material.groups})
     where = f" on {listing(devices)}" if len(devices) > 1 else ""
@@ -170,12 +197,14 @@ def _lead(times: Comparison, best: str) -> str:
     for name in times.ranking[1:]:
         verdict = times.between(best, name)
         if verdict is not None and verdict.effect:
-            factor = math.exp(abs(math.log(verdict.effect.estimate)))
-            return f", {factor:.2f} times as fast as {name}"
+            ratio = verdict.effect.estimate
+            factor = 1 / ratio if verdict.first == best else ratio
+            # Where runs failed, the one that leads need not be the quicker of those that finished.
+            return f", {factor:.2f} times as fast as {name}" if factor >= 1 else ""
     return ""
 
 
-def _named(names: list[str], most: int = 4) -> str:
+def _named(names: list[str], most: int = _NAMED) -> str:
     if len(names) <= most:
         return listing(names)
     return listing([*names[:most], f"{len(names) - most} others"])

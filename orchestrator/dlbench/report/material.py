@@ -5,7 +5,7 @@ All of it comes from `dlbench.analysis`, so that the report, `compare` and `show
 
 from __future__ import annotations
 
-import json
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,19 +15,21 @@ from dlbench.analysis.campaign_comparison import CaseComparison, describe_case
 from dlbench.analysis.groups import Case, Group, cases_of
 from dlbench.analysis.metrics import KNOWN, QUALITY, TRAINING, Metric
 from dlbench.analysis.results import Results, open_results
+from dlbench.analysis.selection import only
 from dlbench.campaigns.about import CampaignAbout
+from dlbench.campaigns.certificate_file import Certificate, read_certificates
 from dlbench.campaigns.plan_file import PlannedTrial
-from dlbench.campaigns.sources import CampaignSource
-from dlbench.errors import UserError, damaged
-from dlbench.running.certificates import Certificate
+from dlbench.errors import UserError
 from dlbench.statistics.comparison import Comparison
 from dlbench.statistics.intervals import Interval
-from dlbench.statistics.verdicts import Verdict
+from dlbench.statistics.verdicts import Decision, Verdict
 from dlbench.versions import release_order
 
-TESTED = (TRAINING, *QUALITY)
-"""The metrics on which differences are tested. Of the others sizes and intervals are shown, and
-nothing is claimed: asking ten questions of each pair would make every answer weaker."""
+ALWAYS_TESTED = (TRAINING, *QUALITY)
+"""What the headline and its sentences are about."""
+_MOST_PAIRS = 50_000
+"""Pairs of contenders, over all cases and metrics, up to which every metric is tested and every
+contender can be the baseline of the page."""
 
 PHASES = {
     "import": "import_s",
@@ -37,6 +39,7 @@ PHASES = {
     "warm-up": "warm_up_s",
     "train": "steady_s",
     "evaluate": "evaluate_s",
+    "validate": "validate_s",
     "save": "save_s",
 }
 """The phases of a trial in their order, with their columns."""
@@ -44,7 +47,8 @@ PHASES = {
 _COLUMNS = (
     *(metric.column for metric in KNOWN if metric.in_report),
     *PHASES.values(),
-    "loss", "reason", "weights_sha256",
+    "loss", "reason", "weights_sha256", "wall_s", "data_source", "cpu_percent_mean",
+    "step_ms_p05", "step_ms_p95", "certificate", "lock", "started",
 )  # fmt: skip
 
 
@@ -56,18 +60,41 @@ class Estimate:
     low: float | None
     high: float | None
     n: int
+    interval: str
+    """What low and high are: `95 % interval`, `range of 3 runs`; empty where there are none."""
+
+    @property
+    def is_range(self) -> bool:
+        return self.interval.startswith("range")
 
 
 @dataclass(frozen=True)
-class AgainstBest:
-    """How a group compares with the best of its case."""
+class Relation:
+    """How one group compares with another of its case, seen from its side."""
 
-    estimate: float
-    """Ratio of medians, or difference of means in the unit shown; less than the best is worse for
-    scores."""
+    decision: Decision
+    estimate: float | None
+    """Ratio of medians, or difference of means in the unit that is shown."""
     interval: Interval | None
-    verdict: Verdict | None
-    """None: it is the best."""
+    verdict: Verdict
+
+    @property
+    def low(self) -> float | None:
+        return self.interval.low if self.interval else None
+
+    @property
+    def high(self) -> float | None:
+        return self.interval.high if self.interval else None
+
+    @property
+    def is_range(self) -> bool:
+        return self.interval is not None and self.interval.is_range
+
+    @property
+    def by_failures(self) -> bool:
+        """Whether runs that failed decided, against what those that finished show."""
+        effect = self.verdict.effect
+        return self.verdict.different and effect is not None and effect.seen != effect.direction
 
 
 @dataclass(frozen=True)
@@ -108,9 +135,22 @@ class Material:
         shown = (metric for metric in KNOWN if metric.in_report)
         return tuple(m for m in shown if any(group.values(m) for group in self.groups))
 
+    @cached_property
+    def all_pairs(self) -> bool:
+        """Whether there are so few contenders that the page can hold every pair of them."""
+        pairs = sum(math.comb(len(case.groups), 2) for case in self.cases)
+        return pairs * len(self.metrics) <= _MOST_PAIRS
+
+    @cached_property
+    def tested(self) -> tuple[Metric, ...]:
+        """The metrics on which differences are tested; of the others sizes are shown."""
+        if self.all_pairs:
+            return self.metrics
+        return tuple(metric for metric in self.metrics if metric in ALWAYS_TESTED)
+
     def compared(self, case: str, metric: Metric) -> CaseComparison | None:
         """All contenders of a case on a tested metric; None where nobody has it."""
-        if metric not in self.metrics or metric not in TESTED:
+        if metric not in self.tested:
             return None
         if metric not in self._compared:
             comparison = self.results.compare(metric.column, stability=metric is TRAINING)
@@ -125,7 +165,9 @@ class Material:
 
     def comparison(self, case: str, metric: Metric) -> Comparison | None:
         """As `compared`, for all metrics; those not tested are described against the best."""
-        if metric in TESTED:
+        if metric not in self.metrics:
+            return None
+        if metric in self.tested:
             compared = self.compared(case, metric)
             return compared.comparison if compared else None
         if metric not in self._described:
@@ -141,66 +183,70 @@ class Material:
         middle, around = summary.middle(metric.kind)
         factor = metric.factor
         low, high = (around.low * factor, around.high * factor) if around else (None, None)
-        return Estimate(middle * factor, low, high, summary.n)
+        return Estimate(middle * factor, low, high, summary.n, around.name if around else "")
 
-    def against_best(self, group: Group, metric: Metric) -> AgainstBest | None:
-        """None: the group is not ranked."""
+    def relation(self, group: Group, other: str, metric: Metric) -> Relation | None:
+        """How the group compares with another of its case; None: they were not compared."""
+        comparison = self.comparison(group.case, metric)
+        verdict = comparison.between(group.name, other) if comparison else None
+        return None if verdict is None else _from_side_of(group.name, verdict, metric)
+
+    def best(self, group: Group, metric: Metric) -> str | None:
+        """The best of the group's case that it may be compared with; None: it is not ranked."""
         comparison = self.comparison(group.case, metric)
         if comparison is None or group.name not in comparison.ranking:
             return None
-        for best in comparison.ranking:
-            if best == group.name:
-                return AgainstBest(1.0 if metric.kind.scale == "ratio" else 0.0, None, None)
-            verdict = comparison.between(group.name, best)
-            if verdict is not None and verdict.effect is not None:
-                return _from_side_of_group(verdict, best, metric)
+        for name in comparison.ranking:
+            if name == group.name:
+                return name
+            relation = self.relation(group, name, metric)
+            if relation is not None and relation.decision is not Decision.NOT_COMPARABLE:
+                return name
         return None
 
 
-def load(path: Path) -> Material:
-    """A campaign, read for a report."""
-    results = open_results(path)
+def load(path: Path, chosen: str | None = None) -> Material:
+    """A campaign, read for a report; `chosen`: only these of its trials (`--only`)."""
+    results = only(open_results(path), chosen)
     trials = results.trials()
     if not len(trials):
         raise UserError(
             f"{path} has no trial that has ended.", f"`dlbench watch {path}` follows it."
         )
     cases = sorted(cases_of(trials, "release", _COLUMNS), key=lambda case: case.label)
+    certificates = (one for s in results.sources for one in read_certificates(s.folder))
     return Material(
         results,
         tuple(replace(case, groups=tuple(sorted(case.groups, key=_order))) for case in cases),
-        tuple(one for source in results.sources for one in _certificates(source)),
+        tuple(sorted(certificates, key=_place)),
     )
+
+
+def _place(certificate: Certificate) -> tuple[object, ...]:
+    return certificate.workload, release_order(certificate.release), certificate.device
 
 
 def _order(group: Group) -> tuple[object, ...]:
     return release_order(group.release), group.name
 
 
-def _from_side_of_group(verdict: Verdict, best: str, metric: Metric) -> AgainstBest:
-    """The effect of the group against the best, whichever of them the verdict names first."""
-    assert verdict.effect is not None
-    estimate, around = verdict.effect.estimate, verdict.effect.interval
+_REVERSED = {Decision.BETTER: Decision.WORSE, Decision.WORSE: Decision.BETTER}
+
+
+def _from_side_of(name: str, verdict: Verdict, metric: Metric) -> Relation:
+    """The verdict as the group of this name sees it, whichever it names first."""
+    decision, effect = verdict.decision, verdict.effect
+    estimate = effect.estimate if effect else None
+    around = effect.interval if effect else None
     ratio = metric.kind.scale == "ratio"
-    if verdict.first == best:
-        estimate = 1 / estimate if ratio else -estimate
+    if verdict.first != name:
+        decision = _REVERSED.get(decision, decision)
+        if estimate is not None:
+            estimate = 1 / estimate if ratio else -estimate
         if around is not None:
             around = around.inverse() if ratio else around.negative()
-    if not ratio:
+    if not ratio and estimate is not None:
         estimate *= metric.factor
-        if around is not None:
-            around = replace(
-                around, low=around.low * metric.factor, high=around.high * metric.factor
-            )
-    return AgainstBest(estimate, around, verdict)
-
-
-def _certificates(source: CampaignSource) -> tuple[Certificate, ...]:
-    certificates = []
-    for path in sorted((source.folder / "certificates").glob("*.json")):
-        try:
-            certificates.append(Certificate.from_json(json.loads(path.read_text(encoding="utf-8"))))
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise damaged(path, error) from error
-    certificates.sort(key=lambda c: (c.workload, release_order(c.release), c.device))
-    return tuple(certificates)
+    if not ratio and around is not None:
+        around = replace(around, low=around.low * metric.factor, high=around.high * metric.factor)
+    return Relation(decision, estimate, around, verdict)

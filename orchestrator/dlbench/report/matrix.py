@@ -1,31 +1,43 @@
-"""The summary matrix: contenders by workloads, each cell its ratio to the best of the column."""
+"""The summary tables as they stand in the file: contenders by cases, each against the best.
+
+The page's script makes the same tables anew for the baseline, the cases and the contenders that a
+reader chooses; these are for readers without it, and for Markdown and LaTeX never.
+"""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dlbench.analysis.groups import Group
 from dlbench.analysis.metrics import Metric
-from dlbench.report.material import TESTED, Material
-from dlbench.report.numbers import ratio, written
+from dlbench.report import beside_numbers
+from dlbench.report.material import Estimate, Material, Relation
+from dlbench.report.numbers import written
+from dlbench.statistics.verdicts import Decision
+from dlbench.statistics.words import together
 
 _SHADES = 8
 _DARKEST = 4.0
 """The ratio from which a cell is as dark as cells get."""
+_WIDEST = 5
+"""Columns of one table: so many fit on a page of paper."""
 
 
 @dataclass(frozen=True)
 class Cell:
     main: str
-    under: str = ""
-    shade: int | None = None
-    """0: as good as the best, up to _SHADES; None: not ranked, or the best."""
+    details: tuple[str, ...] = ()
+    """An interval stands beside what it is of: of a ratio here, or of a value, never mixed."""
+    lost: str = ""
+    """Trials that did not complete."""
+    marks: tuple[str, ...] = ()
+    """What weakens it: outliers, throttling, …"""
     state: str = ""
-    """`best`, `failed`, `uncertified`, `empty`, or nothing."""
-    hint: str = ""
+    """`best`, `worse3`, `failed`, `apart`, `empty`, or nothing."""
+    group: int | None = None
+    """Which of `Material.groups` it is of."""
 
 
 @dataclass(frozen=True)
@@ -36,107 +48,167 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Column:
+    title: str
+    under: str = ""
+
+
+@dataclass(frozen=True)
 class Matrix:
     title: str
     note: str
-    columns: tuple[str, ...]
+    columns: tuple[Column, ...]
     rows: tuple[Row, ...]
 
 
 def matrices(material: Material) -> tuple[Matrix, ...]:
     """One for each metric, a column a case; or one for all metrics, where there is one case."""
-    groups = {(group.name, group.case): group for group in material.groups}
-    cases = tuple(case.label for case in material.cases)
+    around = [beside_numbers.of_case(material, case) for case in material.cases]
+    cases = [case.label for case in material.cases]
     if len(cases) == 1:
-        only = cases[0]
-        columns = [(only, metric) for metric in material.metrics]
-        titles = tuple(metric.title for metric in material.metrics)
-        note = (
-            "Each cell: how many times the best, or how far from it in percentage points (pp);"
-            " below it the median (of what differs in points, the mean) and the 95 % interval of"
-            " that ratio or difference."
-            " More colour is worse."
-        )
-        return (Matrix(only, note, titles, _rows(material, groups, columns)),)
+        columns = [(Column(metric.title), cases[0], metric) for metric in material.metrics]
+        title = f"{cases[0]} ({around[0]})" if around[0] else cases[0]
+        return (_matrix(material, title, "", columns),)
     return tuple(
-        Matrix(
+        _matrix(
+            material,
             metric.title,
-            _note(metric),
-            cases,
-            _rows(material, groups, [(case, metric) for case in cases]),
+            f" Below it the {metric.middle} itself.",
+            [(Column(case, own), case, metric) for case, own in zip(cases, around, strict=True)],
         )
         for metric in material.metrics
     )
 
 
-def _rows(
+def parts(matrix: Matrix) -> list[Matrix]:
+    """Tables of few columns each, as equal as can be: none is wider than a page."""
+    number = max(1, math.ceil(len(matrix.columns) / _WIDEST))
+    size = math.ceil(len(matrix.columns) / number) or 1
+    return [
+        Matrix(
+            matrix.title,
+            matrix.note,
+            matrix.columns[start : start + size],
+            tuple(
+                Row(row.contender, row.framework, row.cells[start : start + size])
+                for row in matrix.rows
+            ),
+        )
+        for start in range(0, max(1, len(matrix.columns)), size)
+    ]
+
+
+def _matrix(
     material: Material,
-    groups: Mapping[tuple[str, str], Group],
-    columns: Sequence[tuple[str, Metric]],
-) -> tuple[Row, ...]:
-    return tuple(
+    title: str,
+    more: str,
+    columns: Sequence[tuple[Column, str, Metric]],
+) -> Matrix:
+    groups = {(g.name, g.case): (number, g) for number, g in enumerate(material.groups)}
+    rows = tuple(
         Row(
             name,
             framework,
-            tuple(_cell(material, groups.get((name, case)), metric) for case, metric in columns),
+            tuple(_cell(material, groups, (name, case), metric) for _, case, metric in columns),
         )
         for name, framework in material.contenders.items()
     )
+    note = (
+        f"Each cell compares with the best of its column.{more} [ ]: a 95 % interval; ( ): the"
+        " range of single runs, where these are too few for one."
+    )
+    return Matrix(title, note, tuple(column for column, _, _ in columns), rows)
 
 
-def _note(metric: Metric) -> str:
-    ratio = metric.kind.scale == "ratio"
-    what = "as a multiple of the best" if ratio else "as a difference from the best"
-    span = "ratio" if ratio else "difference"
-    return (
-        f"{metric.title} {what} of the column; below it the {metric.middle} and the 95 % interval"
-        f" of the {span}. More colour is worse."
+def _cell(
+    material: Material,
+    groups: Mapping[tuple[str, str], tuple[int, Group]],
+    key: tuple[str, str],
+    metric: Metric,
+) -> Cell:
+    if key not in groups:
+        return Cell("not run", state="empty")
+    number, group = groups[key]
+    if not group.complete:
+        return Cell("failed", (group.incomplete,), state="failed", group=number)
+    value = material.estimate(group, metric)
+    if value is None:
+        return Cell("–", (f"no {metric.title.lower()}",), state="empty", group=number)
+    middle, around = _shown(value, metric)
+    details: tuple[str, ...] = (middle,)
+    best = material.best(group, metric)
+    relation = material.relation(group, best, metric) if best else None
+    if not group.certified:
+        main, state = "not certified" if group.proof == "no" else "proof not made", "apart"
+    elif best == group.name:
+        main, details, state = middle, (around, "best"), "best"
+    elif relation is None:
+        main, state = "not comparable", "apart"
+    else:
+        main, interval = said(relation, metric, tested=metric in material.tested)
+        details, state = (interval, middle), _state(relation, metric)
+    return Cell(
+        main,
+        details,
+        beside_numbers.lost(group),
+        beside_numbers.marks(material, group) if metric.from_steps else (),
+        state,
+        number,
     )
 
 
-def _cell(material: Material, group: Group | None, metric: Metric) -> Cell:
-    if group is None:
-        return Cell("", state="empty", hint="not run")
-    if not group.complete:
-        counts = Counter(str(row["outcome"]) for row in group.rows)
-        words = ", ".join(f"{n} {word}" if n > 1 else word for word, n in counts.items())
-        return Cell(words, "failed", state="failed", hint=str(group.rows[-1]["reason"] or "")[:300])
-    value = material.estimate(group, metric)
-    if value is None:
-        return Cell("–", state="empty", hint=f"no {metric.title.lower()}")
-    text = f"{written(value.middle)} {metric.unit}".strip()
-    lost = len(group.rows) - len(group.complete)
-    counted = f"n = {value.n}" + (f", {lost} failed" if lost else "")
-    if not group.certified:
-        why = "not certified" if group.proof == "no" else "proof not made"
-        return Cell(why, text, state="uncertified", hint="shown, never ranked")
-    against = material.against_best(group, metric)
-    if against is None:
-        return Cell(text, "not comparable", state="uncertified", hint=counted)
-    if against.verdict is None:
-        return Cell(text, "best", state="best", hint=counted)
-    estimate, around = against.estimate, against.interval
-    if metric.kind.scale == "difference":
-        shade = _of_difference(abs(estimate), metric)
-        points = metric.unit == "%"
-        main = f"{estimate:+z.2f} pp" if points else f"{estimate:+z.4f}"
-        span = f" [{around.low:+z.2f}, {around.high:+z.2f}]" if around else ""
+def said(relation: Relation, metric: Metric, *, tested: bool) -> tuple[str, str]:
+    """`1.22× slower` and `[1.21, 1.24]`; `undecided` and `1.03× [0.97, 1.10]`.
+
+    Where failed runs decided, the size is that of the others, and is said to be.
+    """
+    estimate, around = relation.estimate, relation.interval
+    decided = relation.decision in (Decision.BETTER, Decision.WORSE)
+    word = {
+        Decision.BETTER: metric.kind.better,
+        Decision.WORSE: metric.kind.worse,
+        Decision.EQUIVALENT: "equivalent",
+        Decision.NOT_COMPARABLE: "not comparable",
+    }.get(relation.decision, "undecided" if tested else "not tested")
+    if estimate is None:
+        return word, ""
+    decided = decided and not relation.by_failures
+    low, high = (around.low, around.high) if around else (None, None)
+    ratio = metric.kind.scale == "ratio"
+    if ratio and decided and estimate < 1:
+        estimate = 1 / estimate
+        low, high = (1 / around.high, 1 / around.low) if around else (None, None)
+    if low is None or high is None:
+        size, span = f"{estimate:.2f}" if ratio else f"{estimate:+.2f}", ""
     else:
-        # How much worse than the best, so that more is always worse.
-        if not metric.kind.less_is_better:
-            estimate, around = 1 / estimate, around.inverse() if around else None
-        shade = _of_ratio(estimate)
-        main = ratio(estimate)
-        span = f" [{ratio(around.low)[1:]}, {ratio(around.high)[1:]}]" if around else ""
-    hint = f"{against.verdict.sentence} ({counted})" if metric in TESTED else counted
-    return Cell(main, f"{text}{span}", shade, hint=hint)
+        size, first, last = together(estimate, low, high)
+        if not ratio and estimate > 0:
+            size = f"+{size}"
+        span = f"({first} to {last})" if relation.is_range else f"[{first}, {last}]"
+    size = f"{size}×" if ratio else f"{size} pp" if metric.unit == "%" else size
+    if decided:
+        return f"{size} {word}", span
+    shown = f"{size} {span}".strip()
+    return word, f"{shown} of those that finished" if relation.by_failures else shown
 
 
-def _of_ratio(value: float) -> int:
-    share = math.log(max(value, 1.0)) / math.log(_DARKEST)
-    return min(_SHADES, max(0, round(share * _SHADES)))
+def _shown(value: Estimate, metric: Metric) -> tuple[str, str]:
+    unit = f" {metric.unit}" if metric.unit else ""
+    middle = f"{written(value.middle)}{unit}"
+    if value.low is None:
+        return middle, ""
+    low, high = written(value.low), written(value.high)
+    return middle, f"({low} to {high})" if value.is_range else f"[{low}, {high}]"
 
 
-def _of_difference(value: float, metric: Metric) -> int:
-    """Ten percentage points are as dark as cells get; errors have no scale of their own."""
-    return min(_SHADES, round(value / 10 * _SHADES)) if metric.unit == "%" else 1
+def _state(relation: Relation, metric: Metric) -> str:
+    """How dark: up to _SHADES for what is shown to be worse than the best."""
+    if relation.decision is not Decision.WORSE or relation.estimate is None:
+        return ""
+    size = abs(relation.estimate)
+    if metric.kind.scale == "ratio":
+        share = abs(math.log(size)) / math.log(_DARKEST)
+    else:
+        # Ten percentage points are as dark as cells get; errors have no scale of their own.
+        share = size / 10 if metric.unit == "%" else 1 / _SHADES
+    return f"worse{min(_SHADES, max(1, round(share * _SHADES)))}"

@@ -10,16 +10,20 @@ from __future__ import annotations
 import base64
 import hashlib
 import time
+from dataclasses import asdict
 from datetime import datetime
+from typing import Any
 
 from dlbench import __version__
-from dlbench.host.machine import cautions
-from dlbench.report import records
+from dlbench.report import beside_numbers, records
 from dlbench.report.answer import answer
 from dlbench.report.asset_files import asset, script
 from dlbench.report.charts.lead import lead
+from dlbench.report.colours import contender_colours
 from dlbench.report.material import Material
-from dlbench.report.matrix import matrices
+from dlbench.report.matrix import matrices, parts
+from dlbench.report.pairs import Comparisons, comparisons
+from dlbench.report.presets import presets
 from dlbench.report.sections import sections
 from dlbench.report.tables import inert
 
@@ -37,37 +41,55 @@ def html(material: Material) -> str:
     )
     style, library, own = asset("report.css"), asset("vendor/echarts.js"), script()
     failures, more = records.failures(material)
-    frameworks = sorted(set(material.contenders.values()))
-    cases = [case.label for case in material.cases]
-    page = {
-        "cases": cases,
-        "frameworks": frameworks,
-        "contenders": list(material.contenders.items()),
-    }
+    compared = comparisons(material)
     return environment.get_template("report.html.j2").render(
         policy=_policy(style, library, own),
         style=style,
         library=library,
         script=own,
-        page=inert(page),
+        page=inert(_page(material, compared)),
+        metrics=[inert(metric) for metric in compared.metrics],
+        trials=inert({"columns": records.trial_table(material).packed()}),
         answer=answer(material),
         lead=lead(material),
         sections=list(sections(material)),
-        matrices=matrices(material),
+        matrices=[(matrix, parts(matrix)) for matrix in matrices(material)],
+        baseline_note=compared.note,
         failures=failures,
         more_failures=more,
         certificates=records.failed_first(material.certificates),
         machines=records.machines(material),
-        cautions=cautions(material.results.machines()),
-        commands=records.commands(material),
+        cautions=beside_numbers.cautions_of(material),
+        groups=records.group_records(material),
         campaign_commands=records.campaign_commands(material),
         notes=list(material.about.notes),
         suite=material.about.suite,
-        cases=cases,
+        cases=[case.label for case in material.cases],
+        contenders=len(material.contenders),
         started=_day(material),
         made=time.strftime("%Y-%m-%d"),
         version=__version__,
     )
+
+
+def _page(material: Material, compared: Comparisons) -> dict[str, Any]:
+    """What the page's script knows from the start."""
+    colours = contender_colours(material.contenders)
+    return {
+        "cases": [
+            {"name": case.label, "around": beside_numbers.of_case(material, case)}
+            for case in material.cases
+        ],
+        "contenders": [
+            {"name": name, "framework": framework, "colours": [colour.light, colour.dark]}
+            for (name, framework), colour in zip(
+                material.contenders.items(), colours.values(), strict=True
+            )
+        ],
+        "presets": [asdict(preset) for preset in presets(material)],
+        "groups": compared.groups,
+        "baselines": compared.baselines,
+    }
 
 
 def _policy(style: str, *scripts: str) -> str:

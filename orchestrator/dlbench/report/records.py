@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from dlbench.analysis.groups import Group, Row
+from dlbench.analysis.metrics import PEAK_MEMORY, QUALITY, TRAINING
+from dlbench.campaigns.certificate_file import Certificate
+from dlbench.campaigns.log_file import log_tail
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.planning.plan import Trial
+from dlbench.report import beside_numbers
 from dlbench.report.material import Material
-from dlbench.running.certificates import Certificate
-from dlbench.running.execute import log_tail
+from dlbench.report.tables import Table
 from dlbench.statistics.words import count
 
 _MOST_FAILURES = 100
@@ -36,10 +39,21 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Command:
+class GroupRecord:
+    """Where the numbers of one group come from."""
+
     contender: str
     case: str
-    trials: int
+    circumstances: str
+    trials: str
+    """How many, and how many of them did not complete."""
+    weaknesses: tuple[str, ...]
+    proof: str
+    certificate: int | None
+    """Its position among `failed_first`; None: the campaign does not hold it."""
+    key: str
+    lock: str
+    """The lock's digest, and of which release and device it is."""
     command: str
 
 
@@ -92,17 +106,56 @@ def command_of(trial: Trial, repeats: int = 1) -> str:
     return shlex.join(words)
 
 
-def commands(material: Material) -> list[Command]:
-    """One command for each group: it makes the numbers of that group again."""
-    return [_command(group, material) for group in material.groups]
+def group_records(material: Material) -> list[GroupRecord]:
+    """One for each of `Material.groups`, in their order."""
+    certificates = failed_first(material.certificates)
+    number = {certificate.key: i for i, certificate in enumerate(certificates)}
+    around = {case.label: beside_numbers.of_case(material, case) for case in material.cases}
+    records = []
+    for group in material.groups:
+        row = group.rows[0]
+        key, lock = str(row["certificate"] or ""), str(row["lock"] or "")
+        records.append(
+            GroupRecord(
+                group.name,
+                group.case,
+                around[group.case],
+                group.incomplete or f"{count(len(group.rows), 'trial')}, all complete.",
+                beside_numbers.weaknesses(material, group),
+                group.proof,
+                number.get(key),
+                key,
+                f"{lock} ({group.release}, {row['device']})" if lock else "not recorded",
+                _command(group, material),
+            )
+        )
+    return records
 
 
-def _command(group: Group, material: Material) -> Command:
+def trial_table(material: Material) -> Table:
+    """Every trial with its group and what it measured."""
+    metrics = [m for m in (TRAINING, *QUALITY, PEAK_MEMORY) if m in material.metrics]
+    columns = [
+        "group", "trial", "seed", "outcome", "started",
+        *(f"{m.title}, {m.unit}" if m.unit else m.title for m in metrics),
+    ]  # fmt: skip
+    rows = [
+        (
+            number, row["id"], row["seed"], row["outcome"],
+            f"{row['started']:%Y-%m-%d %H:%M:%S}" if row["started"] else None,
+            *(None if row[m.column] is None else row[m.column] * m.factor for m in metrics),
+        )
+        for number, group in enumerate(material.groups)
+        for row in group.rows
+    ]  # fmt: skip
+    return Table.of_rows(columns, rows)
+
+
+def _command(group: Group, material: Material) -> str:
+    """It makes the numbers of the group again."""
     seeds = [row["seed"] or 0 for row in group.rows]
     first = group.rows[seeds.index(min(seeds))]
-    span = max(seeds) - min(seeds) + 1
-    text = command_of(material.planned[first["id"]].trial, span)
-    return Command(group.name, group.case, len(group.rows), text)
+    return command_of(material.planned[first["id"]].trial, max(seeds) - min(seeds) + 1)
 
 
 @dataclass(frozen=True)

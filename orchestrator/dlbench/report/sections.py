@@ -50,7 +50,7 @@ def sections(material: Material) -> Iterator[Section]:
     made: tuple[Callable[[Material], Section | None], ...] = (
         _bars("time", "Training time and throughput", (TRAINING, SPEED, STEP)),
         _bars("quality", "Quality", QUALITY),
-        _drawn("convergence", "Convergence", convergence),
+        _with_words("convergence", "Convergence", convergence),
         _drawn("phases", "Where the time goes", phases),
         _drawn("steps", "Step times", step_times),
         _bars(
@@ -74,7 +74,7 @@ def sections(material: Material) -> Iterator[Section]:
         yield Section("certificates", "Certificates", block="certificates")
     several = len(material.results.machines()) > 1
     yield Section("machine", "The machines" if several else "The machine", block="machine")
-    yield Section("again", "Do it again", block="commands")
+    yield Section("trials", "Trials and commands", block="trials")
 
 
 def _bars(id: str, title: str, metrics: tuple[Metric, ...]) -> Callable[[Material], Section | None]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dlbench.analysis.groups import Group
 from dlbench.analysis.metrics import PEAK_MEMORY, QUALITY, STEP, TRAINING, Metric
 from dlbench.report.answer import answer
+from dlbench.report.beside_numbers import cautions_of, of_case
 from dlbench.report.material import Material
 from dlbench.report.numbers import written
 from dlbench.report.records import campaign_commands, failures, machines
@@ -19,13 +20,16 @@ def markdown(material: Material) -> str:
     """Answer, a table for each case, failures, machine, command."""
     said = answer(material)
     lines = [f"# {_md(said.headline)}", "", *(_md(text) for text in said.summary), ""]
+    for text in cautions_of(material):
+        lines += [f"> {_md(text)}", ""]
     for case in said.cases:
-        lines += [f"## {_md(case.case)}", ""]
+        lines += [f"## {_md(case.case)}", "", _md(_around(material, case.case)), ""]
         columns, rows = _table(material, case.case)
         lines.append("| " + " | ".join(map(_md, columns)) + " |")
         lines.append("|---|" + "---:|" * (len(columns) - 1))
         lines += ["| " + " | ".join(map(_md, row)) + " |" for row in rows]
-        lines += ["", *(f"- {_md(sentence)}" for sentence in case.sentences), ""]
+        sentences = (*case.sentences, *case.warnings)
+        lines += ["", *(f"- {_md(sentence)}" for sentence in sentences), ""]
     failed, more = failures(material)
     if failed:
         lines += ["## Failures", ""]
@@ -49,22 +53,28 @@ def latex(material: Material) -> str:
     said = answer(material)
     lines = [
         "% made by dlbench; needs \\usepackage{booktabs}",
-        f"\\paragraph{{Answer.}} {_tex(said.headline)} {_tex(' '.join(said.summary))}",
+        f"\\paragraph{{Answer.}} {_tex(' '.join([said.headline, *said.summary]))}"
+        f" {_tex(' '.join(cautions_of(material)))}",
         "",
     ]
     for case in said.cases:
         columns, rows = _table(material, case.case)
         lines += [
             "\\begin{table}", "\\centering",
-            f"\\caption{{{_tex(case.case)}: medians (of qualities, means) over complete"
-            " trials with 95\\,\\% bootstrap intervals}",
+            f"\\caption{{{_tex(case.case)} ({_tex(_around(material, case.case))}): medians (of"
+            " qualities, means) over complete trials with 95\\,\\% bootstrap intervals}",
             f"\\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}", "\\toprule",
             " & ".join(map(_tex, columns)) + " \\\\", "\\midrule",
             *(" & ".join(map(_tex, row)) + " \\\\" for row in rows),
             "\\bottomrule", "\\end{tabular}", "\\end{table}", "",
-            *(_tex(sentence) + "\n" for sentence in case.sentences),
+            *(_tex(sentence) + "\n" for sentence in (*case.sentences, *case.warnings)),
         ]  # fmt: skip
     return "\n".join(lines) + "\n"
+
+
+def _around(material: Material, label: str) -> str:
+    case = next(case for case in material.cases if case.label == label)
+    return of_case(material, case)
 
 
 def _table(material: Material, case: str) -> tuple[list[str], list[list[str]]]:

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dlbench.campaigns.certificate_file import Certificate
 from dlbench.campaigns.trial_result import TrialResult
 from dlbench.environments.progress import Step
 from dlbench.formats import Event
 from dlbench.monitor.sampler import Monitor
 from dlbench.planning.plan import Trial
-from dlbench.running.certificates import Certificate
 
 
 class CampaignObserver:
@@ -50,3 +50,6 @@ class CampaignObserver:
 
     def ended(self, trial: Trial, result: TrialResult) -> None:
         """A trial has ended."""
+
+    def looked(self, repeats: int, known: bool) -> None:
+        """With `--until decided`: the results so far were compared; `known`: there is a leader."""

@@ -9,12 +9,15 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dlbench import __version__, workloads
 from dlbench.campaigns.about import CampaignAbout
+from dlbench.campaigns.campaign_list import fresh_folder
+from dlbench.campaigns.certificate_file import Certificate
 from dlbench.campaigns.folder import Campaign, write_whole
+from dlbench.campaigns.log_file import log_tail
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.campaigns.trial_result import (
     Scale,
@@ -28,25 +31,33 @@ from dlbench.datasets.store import PreparedData
 from dlbench.environments import releases
 from dlbench.errors import UserError
 from dlbench.formats import Event
+from dlbench.host.busyness import wait_until_idle
 from dlbench.monitor.rate import check_rate
 from dlbench.monitor.resources import summarise
 from dlbench.monitor.sampler import Monitor
 from dlbench.monitor.samples import read_samples
+from dlbench.plain_json import printable
 from dlbench.planning.choices import Choices
+from dlbench.planning.extension import ADDED, extension
+from dlbench.planning.notices import notices
 from dlbench.planning.plan import Trial, draft
+from dlbench.planning.repeats import ALPHA, planned_looks, rivals
 from dlbench.running import origins
 from dlbench.running.bench_code import bench_digest
 from dlbench.running.campaign_observer import CampaignObserver
-from dlbench.running.certificates import Certificate, certify
-from dlbench.running.execute import Execution, ExecutionObserver, execute, log_tail
+from dlbench.running.certificates import certify
+from dlbench.running.execute import Execution, ExecutionObserver, execute
 from dlbench.running.jobs import identified, job_of, request_of
+from dlbench.running.leader import leader_is_known
 from dlbench.running.preparation import (
     Environments,
     GpuImpossible,
     prepare_data,
     prepare_environments,
 )
+from dlbench.running.resumable import check_extensible, check_machine
 from dlbench.running.workshop import Workshop
+from dlbench.statistics.looks import alpha_at_look
 
 
 @dataclass(frozen=True)
@@ -60,6 +71,8 @@ class CampaignRun:
     data: Mapping[str, PreparedData]
     """By workload."""
     observer: CampaignObserver
+    certificates: dict[tuple[str, str, str, str], Certificate] = field(default_factory=dict)
+    """Of the contenders that were proven so far."""
 
 
 @dataclass(frozen=True)
@@ -80,24 +93,33 @@ class Finished:
 def start(
     choices: Choices,
     workshop: Workshop,
-    out: Path,
+    out: Path | None,
     observer: CampaignObserver,
     *,
     command: Sequence[str] = (),
+    idle_wait_s: float | None = None,
 ) -> Finished:
-    """Plan and run a new campaign in `out`."""
+    """Plan and run a new campaign in `out`, or in a folder called after what it compares.
+
+    `idle_wait_s`: wait at most so long for an idle machine."""
     from dlbench.host.machine import fingerprint
 
     plan = draft(choices, workshop.engine.name)
     check_rate(choices.hz)
+    out = out or fresh_folder(plan.trials, choices.label)
     Campaign(out).check_new()
-    if workshop.note:
-        observer.note(workshop.note)
-    for text in (*plan.notes, *workshop.engine.unenforced(plan.trials[0].limits)):
-        observer.note(text)
+    for text in (
+        workshop.note,
+        *plan.notes,
+        *notices(plan.trials, plan.looks, workshop, busy=idle_wait_s is None),
+    ):
+        if text:
+            observer.note(text)
     data = prepare_data(plan.trials, observer)
     environments = prepare_environments(plan.trials, workshop, observer)
     trials = identified(plan.trials, data)
+    if idle_wait_s is not None:
+        wait_until_idle(idle_wait_s, observer.note)
     about = CampaignAbout(
         id=secrets.token_hex(6),
         dlbench=__version__,
@@ -108,55 +130,137 @@ def start(
         engine=workshop.engine.name,
         hz=choices.hz,
         notes=plan.notes,
+        looks=plan.looks,
         origins=tuple(origins.record(plan)),
         machine=fingerprint(workshop.runtime).to_dict(),
     )
     campaign = Campaign.create(out, about, trials)
-    return _finish(CampaignRun(campaign, about, workshop, environments, data, observer), trials)
+    return _finish(CampaignRun(campaign, about, workshop, environments, data, observer))
 
 
-def resume(folder: Path, workshop: Workshop, observer: CampaignObserver) -> Finished:
-    """Finish a campaign that was interrupted or killed."""
+def resume(
+    folder: Path,
+    workshop: Workshop,
+    observer: CampaignObserver,
+    choices: Choices | None = None,
+    *,
+    idle_wait_s: float | None = None,
+) -> Finished:
+    """Finish a campaign, with what `choices` add to it: repeats, releases, workloads."""
     campaign = Campaign.open(folder)
-    about = campaign.about()
-    trials = campaign.unfinished()
+    about, planned = campaign.about(), campaign.trials()
+    added: tuple[Trial, ...] = ()
+    if choices is not None and any(getattr(choices, name) not in (None, ()) for name in ADDED):
+        check_extensible(folder, about)
+        added = extension(planned, choices)
+        made = max(trial.repeat for trial in (*planned, *added)) + 1
+        contenders = rivals((*planned, *added))
+        looks = planned_looks(contenders, made, choices.until, choices.at_most)
+        about = replace(about, looks=looks)
+    unfinished = campaign.unfinished()
     with campaign.alone():
         for left in workshop.engine.sweep(about.id):
             observer.note(f"Cleared away {left}, left by the earlier run.")
-    if trials:
-        origins.check(about.origins, folder)
-    data = prepare_data(trials, observer)
-    for trial, now in zip(trials, identified(trials, data), strict=True):
+    if not (unfinished or added or about.looks_left):
+        return Finished(campaign, tuple(campaign.results()), False)
+    check_machine(folder, about, workshop)
+    origins.check(about.origins, folder)
+    # what is added belongs to what is there: then all of it must still be what was planned
+    grows = bool(added) or about.looks_left
+    kept = planned if grows else unfinished
+    data = prepare_data([*kept, *added], observer)
+    for trial, now in zip(kept, identified(kept, data), strict=True):
         if now.id != trial.id:
             raise UserError(
                 f"{trial.release} on {trial.workload} is no longer what was planned in {folder}:"
                 " its lock, its model, its data or dlbench itself has changed.",
                 "Start a new campaign, or go back to the version that planned this one.",
             )
-    environments = prepare_environments(trials, workshop, observer)
-    return _finish(CampaignRun(campaign, about, workshop, environments, data, observer), trials)
+    whole = [*planned, *identified(added, data)]
+    if grows:
+        for text in notices(whole, about.looks, workshop, busy=idle_wait_s is None):
+            observer.note(text)
+    needed = whole if about.looks_left else [*unfinished, *added]
+    environments = prepare_environments(needed, workshop, observer)
+    more = [origin for origin in origins.used(added) if origin not in about.origins]
+    about = replace(about, origins=(*about.origins, *more))
+    if idle_wait_s is not None:
+        wait_until_idle(idle_wait_s, observer.note)
+    with campaign.alone():
+        campaign.write_plan(whole)
+        campaign.write_about(about)
+    return _finish(CampaignRun(campaign, about, workshop, environments, data, observer))
 
 
-def _finish(run: CampaignRun, trials: Sequence[Trial]) -> Finished:
-    interrupted = False
-    with run.campaign.alone():
-        everything = run.campaign.trials()
-        run.observer.planned(everything, len(everything) - len(trials))
-        try:
-            certificates = _certificates(run, trials)
-        except KeyboardInterrupt:
-            return Finished(run.campaign, tuple(run.campaign.results()), True)
-        for trial in trials:
-            run.campaign.set_aside(trial.id)
-            run.observer.started(trial)
-            execution = _execution(run, trial)
-            result = _result(run, trial, execution, certificates.get(_contender(trial)))
-            run.campaign.write_result(result)
-            run.observer.ended(trial, result)
-            if result.outcome is Outcome.INTERRUPTED:
-                interrupted = True
-                break
-    return Finished(run.campaign, tuple(run.campaign.results()), interrupted)
+def _finish(run: CampaignRun) -> Finished:
+    """Run what is left; with looks, round after round until one of them knows the leader."""
+    campaign, about = run.campaign, run.about
+    with campaign.alone():
+        interrupted = _run_rest(run)
+        while about.looks_left and not interrupted:
+            number = len(about.looked) + 1
+            repeats = about.looks[number - 1]
+            if _add_rounds(run, repeats):
+                interrupted = _run_rest(run)
+                continue
+            level = alpha_at_look(ALPHA, number, len(about.looks))
+            known = leader_is_known(campaign.folder, level)
+            about = replace(about, looked=(*about.looked, known))
+            campaign.write_about(about)
+            run.observer.looked(repeats, known)
+    return Finished(campaign, tuple(campaign.results()), interrupted)
+
+
+def _add_rounds(run: CampaignRun, repeats: int) -> bool:
+    """Plan the rounds up to this number of repeats; whether any were missing."""
+    planned = run.campaign.trials()
+    if max(trial.repeat for trial in planned) + 1 >= repeats:
+        return False
+    added = identified(extension(planned, Choices(repeats=repeats)), run.data)
+    run.campaign.write_plan([*planned, *added])
+    return True
+
+
+def _run_rest(run: CampaignRun) -> bool:
+    """Run the trials that have not ended; whether the user interrupted it."""
+    trials = run.campaign.unfinished()
+    if not trials:
+        return False
+    everything = run.campaign.trials()
+    run.observer.planned(everything, len(everything) - len(trials))
+    try:
+        _certify(run, trials)
+    except KeyboardInterrupt:
+        return True
+    for trial in trials:
+        run.campaign.set_aside(trial.id)
+        run.observer.started(trial)
+        execution = _execution(run, trial)
+        result = _result(run, trial, execution, run.certificates.get(_contender(trial)))
+        result = _record(run.campaign, result)
+        run.observer.ended(trial, result)
+        if result.outcome is Outcome.INTERRUPTED:
+            return True
+    return False
+
+
+def _record(campaign: Campaign, result: TrialResult) -> TrialResult:
+    """Write the result, and read it again: one that no reader takes would spoil the campaign."""
+    try:
+        campaign.write_result(result)
+        campaign.result(result.id)
+    except (UserError, ValueError, RecursionError) as error:
+        problem = error.problem if isinstance(error, UserError) else str(error)
+        problem = problem.replace(str(campaign.folder), campaign.folder.name)
+        outcome, words = Outcome.INVALID, f"What it wrote can't be recorded: {problem}"
+        if result.outcome is Outcome.INTERRUPTED:
+            outcome, words = result.outcome, result.reason
+        result = replace(
+            result, outcome=outcome, reason=printable(words), metrics={}, resources=None, curve=[],
+            phases={}, model={}, stack={}, notes=[],
+        )  # fmt: skip
+        campaign.write_result(result)
+    return result
 
 
 def _contender(trial: Trial) -> tuple[str, str, str, str]:
@@ -164,15 +268,12 @@ def _contender(trial: Trial) -> tuple[str, str, str, str]:
     return trial.release, trial.variant, trial.device, trial.workload
 
 
-def _certificates(
-    run: CampaignRun, trials: Sequence[Trial]
-) -> dict[tuple[str, str, str, str], Certificate]:
+def _certify(run: CampaignRun, trials: Sequence[Trial]) -> None:
     """The proof of each contender, before anything is timed."""
-    certificates: dict[tuple[str, str, str, str], Certificate] = {}
     folder = run.campaign.folder / "certificates"
     for trial in trials:
         environment = run.environments[trial.release, trial.device]
-        if _contender(trial) in certificates or isinstance(environment, UserError):
+        if _contender(trial) in run.certificates or isinstance(environment, UserError):
             continue
         run.observer.certifying(trial.label, trial.workload)
         certificate = certify(
@@ -184,11 +285,10 @@ def _certificates(
             variant=trial.variant,
             gpus=trial.gpus,
         )
-        certificates[_contender(trial)] = certificate
+        run.certificates[_contender(trial)] = certificate
         folder.mkdir(exist_ok=True)
         write_whole(folder / f"{certificate.key}.json", json.dumps(certificate.to_json(), indent=1))
         run.observer.certified(certificate)
-    return certificates
 
 
 class _Relay(ExecutionObserver):

@@ -1,4 +1,4 @@
-"""The certificate: the recorded proof that a release's model equals the reference.
+"""Makes certificates: the proof that a release's model equals the reference, recorded.
 
 The proof itself is made inside the environment (bench/verify.py), by a trial that verifies instead
 of training. It is made once for each release, graph, engine and version of the code, and kept.
@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
-from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from dlbench import paths
+from dlbench.campaigns.certificate_file import VERSION, Certificate, Check, read_certificate
 from dlbench.campaigns.folder import write_whole
+from dlbench.campaigns.log_file import log_tail
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.datasets import find as find_dataset
 from dlbench.datasets import store
@@ -24,14 +24,13 @@ from dlbench.environments import stub_driver
 from dlbench.environments.releases import Release
 from dlbench.environments.wheels import exclusively
 from dlbench.errors import UserError
-from dlbench.formats import check_version, digest, known_fields
+from dlbench.formats import digest
 from dlbench.planning.plan import Trial
-from dlbench.running.execute import execute, log_tail
+from dlbench.running.execute import execute
 from dlbench.running.jobs import job_of, request_of, software
 from dlbench.running.workshop import Workshop
 from dlbench.workloads import Workload
 
-VERSION = 1
 _SEED = 1
 _SECONDS = 1800.0
 _QUICK = {
@@ -41,59 +40,6 @@ _QUICK = {
     "OMP_WAIT_POLICY": "PASSIVE",
     "KMP_BLOCKTIME": "0",
 }
-
-
-@dataclass(frozen=True)
-class Check:
-    """One comparison with the reference."""
-
-    name: str
-    passed: bool
-    error: float | None = None
-    tolerance: float | None = None
-    node: str | None = None
-    detail: str = ""
-
-
-@dataclass(frozen=True)
-class Certificate:
-    key: str
-    release: str
-    workload: str
-    variant: str
-    device: str
-    engine: str
-    passed: bool
-    checks: tuple[Check, ...]
-    reason: str = ""
-    setting: str = "matched"
-    """`native`: no proof, but what the framework's own defaults change."""
-
-    @property
-    def faults(self) -> list[str]:
-        """Each check that failed, in one sentence: what, where, both values."""
-        return [
-            f"{check.name} differs{f' at node {check.node}' if check.node else ''}: {check.detail}"
-            for check in self.checks
-            if not check.passed
-        ]
-
-    @property
-    def first_fault(self) -> str:
-        """What failed first, in one sentence."""
-        return next(iter(self.faults), self.reason)
-
-    def to_json(self) -> dict[str, Any]:
-        return {"v": VERSION, **asdict(self)}
-
-    @classmethod
-    def from_json(
-        cls, content: Mapping[str, Any], file: Path | str = "the certificate"
-    ) -> Certificate:
-        """From the content of `file`; keys that this version does not know are left out."""
-        check_version(content, VERSION, file)
-        checks = tuple(Check(**known_fields(Check, check)) for check in content["checks"])
-        return cls(**{**known_fields(cls, content), "checks": checks})
 
 
 def certify(
@@ -132,13 +78,16 @@ def certify(
     key = digest([job, software(release, build), trial.engine, VERSION])[:24]
     kept = paths.cache() / "certificates" / f"{key}.json"
     if not again and (known := _read(kept)):
-        return known
+        return replace(known, workload=workload.name)  # it may be of another one with this graph
     with ExitStack() as stack:
         # another dlbench may be making the same one: then this one waits, and reads it
         stack.enter_context(exclusively(kept.with_suffix(".lock")))
         if not again and (known := _read(kept)):
-            return known
-        folder = Path(tempfile.mkdtemp(prefix="verify-", dir=kept.parent))
+            return replace(known, workload=workload.name)
+        proof, folder = _proof_name(kept), kept.with_suffix(".proof")
+        workshop.engine.sweep(proof)  # what a killed proof left; nobody else makes this one now
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(mode=0o700)
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         request = request_of(
             replace(trial, id=key[:16]),
@@ -146,7 +95,7 @@ def certify(
             data,
             folder=folder,
             environment=environment,
-            campaign=f"certificate-{key[:16]}",
+            campaign=proof,
             variables=_QUICK,
             libraries=_libraries(workshop, release, device, build),
         )
@@ -183,6 +132,13 @@ def _libraries(workshop: Workshop, release: Release, device: str, build: str) ->
     return folders
 
 
+def _proof_name(kept: Path) -> str:
+    """What a proof is called in place of a campaign: its own in every cache, so that two of them
+    do not take each other's containers and control groups away."""
+    place = digest([str(kept.parent.resolve()), kept.parent.stat().st_ino])[:8]
+    return f"certificate-{place}-{kept.stem[:16]}"
+
+
 def _check(fields: dict[str, Any]) -> Check:
     return Check(
         name=fields["name"],
@@ -197,6 +153,6 @@ def _check(fields: dict[str, Any]) -> Check:
 def _read(path: Path) -> Certificate | None:
     """The kept certificate; None: there is none that can be used."""
     try:
-        return Certificate.from_json(json.loads(path.read_text(encoding="utf-8")), path)
-    except (UserError, OSError, ValueError, KeyError, TypeError, AttributeError):
+        return read_certificate(path)
+    except UserError:
         return None  # it is made again

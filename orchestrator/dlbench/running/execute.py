@@ -1,19 +1,19 @@
 """Runs one request in one environment, from launch to end: engine, monitor and events together.
 
-Nothing that a trial does ends more than that trial: it is stopped at its time limit, when it fills
-its output folder, and when it writes something that is not an event.
+Nothing that a trial does ends more than that trial: it is stopped at its time limit, when it writes
+more than it may, and when it writes something that is not an event.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from dlbench.campaigns.outcomes import Outcome, classify
-from dlbench.engines import outfolder
 from dlbench.engines.base import Engine, Exit, Request, Running
 from dlbench.engines.refusals import DaemonGone, GpuRefused
 from dlbench.errors import UserError
@@ -21,11 +21,15 @@ from dlbench.formats import Event
 from dlbench.monitor.rate import DEFAULT_HZ
 from dlbench.monitor.sampler import Monitor
 from dlbench.monitor.source import StatsStream
+from dlbench.running.output_use import OutputUse
 from dlbench.running.trial_events import TrialEvents
 
 _POLL_S = 0.1
-_SIZE_CHECK_S = 2.0
-_TAIL_LINES = 20
+_GRACE_S = 0.25
+"""For a trial that must be stopped; one that the user interrupts gets the engine's own."""
+_DRAIN_S = 0.5
+"""For reading what it wrote last, where that can't change its outcome any more."""
+_INTERRUPTED = Outcome.INTERRUPTED, "Interrupted by the user."
 
 
 @dataclass(frozen=True)
@@ -79,42 +83,47 @@ def execute(
     except UserError as refusal:
         return execution(Outcome.CRASHED, f"It could not be started. {refusal}")
     except KeyboardInterrupt:
-        return execution(Outcome.INTERRUPTED, "Interrupted by the user.")
+        return execution(*_INTERRUPTED)
     exit: Exit | None = None
     verdict: tuple[Outcome, str] | None = None
-    stream = stats(running.scope.container) if stats and running.scope.container else None
-    monitor = Monitor(running.scope, folder / "samples.jsonl", hz, zero, request.gpus, stream)
-    events = TrialEvents(request.out / "events.jsonl", folder / "events.jsonl", zero)
-    try:
-        monitor.start()
-        exit, verdict = _attend(running, request, events, monitor, observer, zero)
-    except KeyboardInterrupt:
-        verdict = Outcome.INTERRUPTED, "Interrupted by the user."
-    finally:
+    with ExitStack() as closing:
+        closing.callback(running.close)
+        stream = stats(running.scope.container) if stats and running.scope.container else None
+        monitor = Monitor(running.scope, folder / "samples.jsonl", hz, zero, request.gpus, stream)
+        closing.callback(lambda: monitor.stop(exit))
+        events = TrialEvents(request.out / "events.jsonl", folder / "events.jsonl", zero)
+        closing.callback(events.close)
+        output = OutputUse(request, running)
+        try:
+            monitor.start()
+            exit, verdict = _attend(running, request, events, output, monitor, observer, zero)
+        except KeyboardInterrupt:
+            verdict = _INTERRUPTED
         if exit is None:
-            exit = running.stop()
-        for event in events.new():
+            exit = running.stop() if verdict == _INTERRUPTED else running.stop(_GRACE_S)
+        for event in events.rest(_DRAIN_S if verdict else None):
             observer.event(event)
-        monitor.stop(exit)
-        events.close()
-        running.close()
     if verdict is None and monitor.lost_gpu is not None and exit.code != 0:
         # The trial often ends with an error of its own before the next sample shows why.
         verdict = Outcome.GPU_LOST, f"GPU {monitor.lost_gpu} vanished: the driver has lost it."
-    outcome, reason = verdict or classify(exit, events.seen, events.violation)
-    return execution(outcome, reason, events.seen)
+    verdict = verdict or events.verdict or classify(exit, events.seen)
+    if output.is_over_at_end() and verdict != _INTERRUPTED:
+        verdict = _too_much(request)
+    if verdict[0] is Outcome.OUTPUT_LIMIT:
+        output.clear()
+    return execution(*verdict, events.seen)
 
 
 def _attend(
     running: Running,
     request: Request,
     events: TrialEvents,
+    output: OutputUse,
     monitor: Monitor,
     observer: ExecutionObserver,
     zero: float,
 ) -> tuple[Exit | None, tuple[Outcome, str] | None]:
     """(exit, None) when it ended by itself; (None, verdict) when it must be stopped."""
-    size_check_at = zero + _SIZE_CHECK_S
     while True:
         exit = running.wait(_POLL_S)
         for event in events.new():
@@ -126,25 +135,15 @@ def _attend(
         if monitor.lost_gpu is not None:
             lost = f"GPU {monitor.lost_gpu} vanished while it ran: the driver has lost it."
             return None, (Outcome.GPU_LOST, lost)
-        if events.violation:
-            return None, (Outcome.CRASHED, f"It wrote {events.violation}.")
+        if events.verdict:
+            return None, events.verdict
         limit = request.limits.seconds
         if limit is not None and now - zero > limit:
             return None, (Outcome.TIMEOUT, f"It reached its time limit of {limit:g} s.")
-        if now >= size_check_at:
-            size_check_at = now + _SIZE_CHECK_S
-            if outfolder.size(request.out) > request.limits.output_bytes:
-                allowed = request.limits.output_bytes
-                return None, (Outcome.CRASHED, f"It wrote more than {allowed:,} bytes of output.")
+        if output.is_over(now):
+            return None, _too_much(request)
 
 
-def log_tail(log: Path) -> list[str]:
-    """The last lines of a log, without the user's home folder in them."""
-    try:
-        with log.open("rb") as file:
-            file.seek(0, 2)
-            file.seek(max(0, file.tell() - 16384))
-            text = file.read().decode("utf-8", "replace")
-    except OSError:
-        return []
-    return text.replace(str(Path.home()), "~").splitlines()[-_TAIL_LINES:]
+def _too_much(request: Request) -> tuple[Outcome, str]:
+    allowed = request.limits.output_bytes
+    return Outcome.OUTPUT_LIMIT, f"It wrote more than {allowed:,} bytes of output."

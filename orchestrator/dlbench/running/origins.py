@@ -29,11 +29,17 @@ class Origin:
 
 def record(plan: Draft) -> list[dict[str, str]]:
     """What this plan uses that does not ship with dlbench, for campaign.json."""
-    used = list(_used(plan.trials))
+    every = used(plan.trials)
     if plan.suite.origin != BUILT_IN:
         suite = plan.suite
-        used.append(Origin("suite", suite.name, suite.origin, formats.digest(asdict(suite))))
-    return [asdict(origin) for origin in used]
+        origin = Origin("suite", suite.name, suite.origin, formats.digest(asdict(suite)))
+        every.append(asdict(origin))
+    return every
+
+
+def used(trials: Sequence[Trial]) -> list[dict[str, str]]:
+    """What of these trials does not ship with dlbench."""
+    return [asdict(origin) for origin in _used(trials)]
 
 
 def check(recorded: Sequence[Mapping[str, Any]], folder: Path) -> None:

@@ -65,8 +65,12 @@ def prepare_environments(
         release = releases.find(name)
         if device == "gpu" and (refusal := workshop.gpu_refusal(release, gpus[name, device])):
             environments[name, device] = GpuImpossible(refusal)
-        else:
+            continue
+        try:  # what is known to fail is said before hours go into making the others
             workshop.check(release, device)
+        except UserError as error:
+            _keep(error, name, len(wanted), observer)
+            environments[name, device] = error
     for name, device in wanted:
         if (name, device) in environments:
             continue
@@ -75,8 +79,16 @@ def prepare_environments(
                 releases.find(name), device, observer.preparing
             )
         except UserError as error:
-            if len(wanted) == 1:
-                raise
-            observer.note(f"{name}: {error}")
+            _keep(error, name, len(wanted), observer)
             environments[name, device] = error
+    failures = [e for e in environments.values() if isinstance(e, UserError)]
+    if failures and len(failures) == len(wanted) and not isinstance(failures[0], GpuImpossible):
+        raise failures[0]
     return environments
+
+
+def _keep(error: UserError, name: str, wanted: int, observer: CampaignObserver) -> None:
+    """A failure of one release ends its own trials; the only one ends the campaign."""
+    if wanted == 1:
+        raise error
+    observer.note(f"{name} will not run. {error}")

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import stat
 import zipfile
 from collections.abc import Iterator
@@ -13,9 +14,12 @@ from pathlib import Path
 from typing import IO
 
 from dlbench.campaigns.archive_file import SUMS
+from dlbench.campaigns.array_file import open_array
+from dlbench.campaigns.certificate_file import certificate_names, read_certificates
+from dlbench.campaigns.plain_files import read_file
 from dlbench.campaigns.sources import CampaignSource, open_source
+from dlbench.campaigns.trial_file import read_trial
 from dlbench.campaigns.trial_files import ARRAYS, RESULT, TEXTS
-from dlbench.engines.outfolder import open_regular
 from dlbench.errors import UserError
 from dlbench.sharing.scrub import Scrubber
 
@@ -58,18 +62,24 @@ def _info(name: str) -> zipfile.ZipInfo:
 
 
 def _members(source: CampaignSource) -> Iterator[tuple[str, IO[bytes]]]:
-    """What is packed, in a fixed order. Attempts and a framework's own saves are left out."""
+    """What is packed, in a fixed order. Attempts and a framework's own saves are left out.
+
+    What others would refuse is refused here."""
+    read_certificates(source.folder)
     names = ["campaign.json", "plan.jsonl"]
-    certificates = source.folder / "certificates"
-    if certificates.is_dir():
-        names += [f"certificates/{path.name}" for path in sorted(certificates.glob("*.json"))]
+    names += [f"certificates/{name}" for name in certificate_names(source.folder)]
+    names += [f"trials/{p.id}/{name}" for p in source.planned for name in (*TEXTS, RESULT)]
     for planned in source.planned:
-        names += [f"trials/{planned.id}/{name}" for name in (*TEXTS, RESULT, *ARRAYS)]
+        read_trial(planned.folder)
     for name in names:
-        try:
-            yield name, open_regular(source.folder / name)
-        except OSError:  # not there, or not a file: a trial may have put a link in its place
-            continue
+        content = read_file(source.folder / name)
+        if content is not None:
+            yield name, io.BytesIO(content)
+    for planned in source.planned:
+        for name in ARRAYS:
+            array = open_array(planned.folder, name)
+            if array is not None:
+                yield f"trials/{planned.id}/{name}", array
 
 
 def _pack(archive: zipfile.ZipFile, name: str, file: IO[bytes], scrubber: Scrubber) -> str:

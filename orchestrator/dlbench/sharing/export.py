@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
+from dlbench.analysis.circumstances import NOTES, with_notes
 from dlbench.analysis.columns import TABLES
 from dlbench.analysis.results import Results, open_results
 from dlbench.campaigns.archive_file import SUFFIX
@@ -18,8 +20,8 @@ from dlbench.sharing.new_folder import whole_folder
 from dlbench.sharing.scrub import Scrubber
 
 FORMATS = ("csv", "parquet", "json", "mlflow", "archive")
-_FORMULA = r"^[=+\-@\t\r]"
-"""How a cell begins that a spreadsheet would compute."""
+_FORMULA = "^[=+\\-@\t\r\n＝＋－＠]"
+"""How a cell or a heading begins that a spreadsheet would compute."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ def export(paths: Sequence[Path], form: str, out: Path) -> ExportSummary:
         if form == "mlflow":
             from dlbench.sharing.mlflow import write_mlflow
 
-            trials = scrubbed(results.trials(), Scrubber())
+            trials = scrubbed(with_notes(results.trials()), Scrubber())
             rows = {"trials": write_mlflow(trials, results.curves(), making)}
             files: tuple[str, ...] = ()
         else:
@@ -65,7 +67,8 @@ def _tables(results: Results, form: str, folder: Path) -> dict[str, int]:
     scrubber = Scrubber()
     rows = {}
     for name in TABLES:
-        frame = scrubbed(getattr(results, name)(), scrubber)
+        table = getattr(results, name)()
+        frame = scrubbed(with_notes(table) if name == "trials" else table, scrubber)
         rows[name] = frame.height
         path = folder / f"{name}.{form}"
         if form == "parquet":
@@ -78,6 +81,7 @@ def _tables(results: Results, form: str, folder: Path) -> dict[str, int]:
         name: {column.name: column.meaning for column in columns}
         for name, columns in TABLES.items()
     }
+    meanings["trials"]["notes"] = NOTES
     (folder / "columns.json").write_text(json.dumps(meanings, indent=1))
     return rows
 
@@ -96,7 +100,7 @@ def scrubbed(frame: pl.DataFrame, scrubber: Scrubber) -> pl.DataFrame:
 
 
 def _harmless(frame: pl.DataFrame) -> pl.DataFrame:
-    """Text that a spreadsheet would take for a formula gets a quote before it."""
+    """Text that a spreadsheet would take for a formula gets a quote before it, headings too."""
     texts = [name for name, kind in frame.schema.items() if kind == pl.String]
     return frame.with_columns(
         pl.when(pl.col(name).str.contains(_FORMULA))
@@ -104,4 +108,4 @@ def _harmless(frame: pl.DataFrame) -> pl.DataFrame:
         .otherwise(pl.col(name))
         .alias(name)
         for name in texts
-    )
+    ).rename(lambda name: f"'{name}" if re.match(_FORMULA, name) else name)

@@ -17,13 +17,18 @@ from typing import Any
 
 from dlbench import __version__
 from dlbench.campaigns.about import CampaignAbout
+from dlbench.campaigns.array_file import open_array
+from dlbench.campaigns.certificate_file import read_certificate
 from dlbench.campaigns.folder import write_whole
+from dlbench.campaigns.plain_files import read_file
 from dlbench.campaigns.plan_file import PlannedTrial
 from dlbench.campaigns.sources import CampaignSource, machines, open_source
+from dlbench.campaigns.trial_file import read_trial
 from dlbench.campaigns.trial_files import ARRAYS, RESULT, TEXTS
-from dlbench.engines.outfolder import open_regular
-from dlbench.errors import UserError, damaged
+from dlbench.campaigns.trial_result import VERSION
+from dlbench.errors import UserError
 from dlbench.formats import digest
+from dlbench.planning.plan import MOST_TRIALS
 from dlbench.sharing.new_folder import whole_folder
 
 _MEASURED = ("started", "outcome", "wall_s", "metrics", "resources", "curve", "phases", "scale")
@@ -66,6 +71,12 @@ def merge(campaigns: Sequence[Path], out: Path) -> MergeSummary:
         (making / "certificates").mkdir()
         for source in sources:
             _add(source, making, kept)
+        if len(kept.plan) > MOST_TRIALS:
+            raise UserError(
+                f"Together they have {len(kept.plan):,} trials; a campaign has at most"
+                f" {MOST_TRIALS:,}.",
+                "Merge fewer of them.",
+            )
         plan = "".join(json.dumps(line) + "\n" for line in kept.plan)
         write_whole(making / "plan.jsonl", plan)
         about = json.dumps(_about(sources, every, kept).to_json(), indent=1)
@@ -96,15 +107,11 @@ def _about(
 def _add(source: CampaignSource, making: Path, kept: _NewCampaign) -> None:
     renamed: dict[str, str] = {}
     for planned in source.planned:
-        path = planned.folder / RESULT
-        try:
-            content = json.loads(path.read_bytes())
-        except FileNotFoundError:
+        content = read_trial(planned.folder)
+        if content is None:
             kept.unfinished += 1
             continue
-        except (ValueError, RecursionError) as error:
-            raise damaged(path, error) from error
-        machine = str(content.get("machine", ""))
+        machine = content.get("machine", "")
         what = planned.id.partition("-")[0]
         same = _digest(planned, content)
         if (what, machine) in kept.trials:
@@ -118,52 +125,60 @@ def _add(source: CampaignSource, making: Path, kept: _NewCampaign) -> None:
             kept.twice += 1
             continue
         kept.trials[what, machine] = planned.folder, same
-        name = what if what not in kept.names else f"{what}-{machine[:8] or 'other'}"
+        name = _free_name(what, machine, kept.names)
         kept.names.add(name)
         key = content.get("certificate")
-        if isinstance(key, str) and key not in renamed:
+        if key and key not in renamed:
             renamed[key] = _certificate(source, making, key, machine)
-        _copy(planned, making / "trials" / name, name, renamed.get(str(key)), content)
-        kept.plan.append({**planned.content, "id": name, "campaign": planned.campaign})
+        content |= {"id": name, "certificate": renamed.get(key or "")}
+        _copy(planned, making / "trials" / name, content)
+        plan = replace(planned.trial, id=name).to_json()
+        kept.plan.append({**plan, "campaign": planned.campaign})
+
+
+def _free_name(what: str, machine: str, taken: set[str]) -> str:
+    """The id of what was run; for a second machine with the beginning of its digest."""
+    if what not in taken:
+        return what
+    for length in range(8, 17):
+        name = f"{what[:40]}-{machine[:length] or 'other'}"
+        if name not in taken:
+            return name
+    raise UserError(
+        f"Two machines whose digests begin with {machine[:16]!r} ran the trial {what}.",
+        "Merge the campaigns of one of them; `dlbench compare` takes both.",
+    )
 
 
 def _digest(planned: PlannedTrial, content: dict[str, Any]) -> str:
     """Of what was measured. Words are left out: packing an archive takes secrets out of them."""
     own = {key: content.get(key) for key in _MEASURED}
-    try:
-        samples = (planned.folder / "samples.jsonl").read_bytes()
-    except OSError:
-        samples = b""
+    samples = read_file(planned.folder / "samples.jsonl") or b""
     return digest([own, hashlib.sha256(samples).hexdigest()])
 
 
 def _certificate(source: CampaignSource, making: Path, key: str, machine: str) -> str:
     """Copy the proof; one of another machine that reads otherwise gets a name of its own."""
-    path = source.folder / "certificates" / f"{key}.json"
-    if "/" in key or key.startswith(".") or not path.is_file():
+    certificate = read_certificate(source.folder / "certificates" / f"{key}.json")
+    if certificate is None:
         return key
-    content = path.read_bytes()
     target = making / "certificates" / f"{key}.json"
-    if target.exists() and target.read_bytes() != content:
-        key = f"{key}-{machine[:8]}"
+    if target.exists() and read_certificate(target) != certificate:
+        key = f"{key[:40]}-{machine[:16] or 'other'}"
         target = making / "certificates" / f"{key}.json"
-    target.write_bytes(content)
+    write_whole(target, json.dumps(replace(certificate, key=key).to_json(), indent=1))
     return key
 
 
-def _copy(
-    planned: PlannedTrial, target: Path, name: str, certificate: str | None, content: dict[str, Any]
-) -> None:
+def _copy(planned: PlannedTrial, target: Path, content: dict[str, Any]) -> None:
     (target / "out").mkdir(parents=True)
-    for path in (*TEXTS, *ARRAYS):
-        try:
-            # A trial may have put a link or a pipe where a file is expected.
-            with open_regular(planned.folder / path) as file, (target / path).open("wb") as copy:
-                shutil.copyfileobj(file, copy)
-        except OSError:
-            (target / path).unlink(missing_ok=True)
-    if content.get("id") == name and content.get("certificate") == certificate:
-        shutil.copyfile(planned.folder / RESULT, target / RESULT)
-        return
-    changed = {**content, "id": name, "certificate": certificate}
-    (target / RESULT).write_text(json.dumps(changed, indent=1))
+    for name in TEXTS:
+        text = read_file(planned.folder / name)
+        if text is not None:
+            (target / name).write_bytes(text)
+    for name in ARRAYS:
+        array = open_array(planned.folder, name)
+        if array is not None:
+            with array, (target / name).open("wb") as copy:
+                shutil.copyfileobj(array, copy)
+    write_whole(target / RESULT, json.dumps({"v": VERSION, **content}, indent=1))

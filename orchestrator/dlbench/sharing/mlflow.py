@@ -22,7 +22,7 @@ from dlbench.formats import digest
 
 _FINISHED, _FAILED = 3, 4
 _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_.\- ]")
-_TAGS = ("id", "campaign", "outcome", "reason", "certified", "machine", "lock")
+_TAGS = ("id", "campaign", "outcome", "reason", "certified", "machine", "lock", "notes")
 _NEITHER = frozenset({*_TAGS, "started", "wall_s"})
 
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dlbench.statistics.verdicts import Decision, Verdict, by_how_much, observed
-from dlbench.statistics.words import TOO_FEW_TO_TELL, listing, p_value
+from dlbench.statistics.verdicts import Decision, Verdict, by_how_much
+from dlbench.statistics.words import TOO_FEW_TO_TELL, listing, some
 
 if TYPE_CHECKING:
     from dlbench.statistics.comparison import Comparison
 
-_MOST = 6
-"""So many opponents are named one by one; the rest are in the table."""
-
 
 def answer(comparison: Comparison) -> str:
     """Groups that may not be compared with each other get an answer each."""
-    said = [_leader(comparison, island) for island in islands(comparison)]
+    said = [comparison.failures_sentence] if comparison.failures else []
+    said += [_leader(comparison, island) for island in islands(comparison)]
     said += [
         f"{name} is not ranked: {listing([reason.value for reason in why])}."
         for name, why in comparison.set_apart.items()
@@ -31,6 +29,11 @@ def answer(comparison: Comparison) -> str:
     if across:
         reasons = list(dict.fromkeys(reason.value for v in across for reason in v.reasons))
         said.append(f"Between these there is no comparison: {listing(reasons)}.")
+    if any(v.apart for v in comparison.tested):
+        said.append(
+            "Not all of these were measured in the same campaign: part of a difference may be the"
+            " day."
+        )
     return " ".join(said) or "There are no groups."
 
 
@@ -61,31 +64,30 @@ def _leader(comparison: Comparison, island: list[str]) -> str:
     level = [v for v in against if v.decision is Decision.EQUIVALENT]
     unshown = [v for v in against if v.decision is Decision.NOT_SHOWN]
     few = [v for v in against if v.decision is Decision.TOO_FEW]
+    lost = [v for v in against if v.won_by(v.other(best))]
     kind = comparison.kind
-    margins = [f"than {v.other(best)} by {_size(v)}" for v in beaten[:_MOST]]
-    if len(beaten) > _MOST:
-        margins.append(f"than {len(beaten) - _MOST} others")
+    margins = [f"than {one}" for one in some([f"{v.other(best)}{_size(v)}" for v in beaten])]
     if beaten and len(beaten) == len(against):
         return f"{best} {kind.verb} {kind.best}: {kind.better} {listing(margins)}."
     parts = []
     if beaten:
         parts.append(f"{best} {kind.verb} {kind.better} {listing(margins)}")
     if level:
-        within = [v.other(best) for v in level]
+        within = some([v.other(best) for v in level])
         parts.append(f"{best} is equivalent to {listing(within)} within the stated margin")
     if unshown:
-        seen = [_seen(v, best) for v in unshown[:_MOST]]
-        if len(unshown) > _MOST:
-            seen.append(f"{len(unshown) - _MOST} others")
+        seen = some([_seen(v, best) for v in unshown])
         parts.append(f"{best} is not shown to differ from {listing(seen)}")
     if few:
-        named = [v.other(best) for v in few]
+        named = some([v.other(best) for v in few])
         needed = max(v.size.needed for v in few if v.size is not None)
-        paired = all(v.effect is not None and v.effect.paired for v in few)
-        unit = "pairs" if paired else "runs each"
         parts.append(
-            f"there are {TOO_FEW_TO_TELL} {best} from {listing(named)} ({needed} {unit} are needed)"
+            f"there are {TOO_FEW_TO_TELL} {best} from {listing(named)}"
+            f" ({needed} runs of each are needed)"
         )
+    if lost:
+        named = some([v.other(best) for v in lost])
+        parts.append(f"{best} {kind.verb} {kind.worse} than {listing(named)}")
     if not parts:
         return f"{best} leads, but no direction is clear."
     text = "; ".join(parts) + "."
@@ -95,10 +97,17 @@ def _leader(comparison: Comparison, island: list[str]) -> str:
 
 
 def _size(verdict: Verdict) -> str:
-    return by_how_much(verdict.effect) if verdict.effect else ""
+    """By how much; nothing where the winner won by finishing at all."""
+    effect = verdict.effect
+    if effect is None or (any(effect.failed) and effect.seen != effect.direction):
+        return ""
+    among = " among the runs that finished" if any(effect.failed) else ""
+    return f" by {by_how_much(effect)}{among}"
 
 
 def _seen(verdict: Verdict, best: str) -> str:
-    assert verdict.effect is not None and verdict.adjusted is not None
-    seen = observed(verdict.effect, verdict.first, verdict.second)
-    return f"{verdict.other(best)} ({seen}, {p_value(verdict.adjusted)})"
+    """What was seen of the best against another one, without any claim."""
+    assert verdict.effect is not None
+    shown = verdict.effect.from_first() if verdict.first == best else verdict.effect.from_second()
+    among = " among the runs that finished" if any(verdict.effect.failed) else ""
+    return f"{verdict.other(best)} ({verdict.kind.scale} {shown}{among})"

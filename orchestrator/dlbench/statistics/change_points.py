@@ -19,6 +19,7 @@ import numpy.typing as npt
 from dlbench.statistics.bootstrap import SEED
 from dlbench.statistics.effects import Effect, effect
 from dlbench.statistics.intervals import Floats
+from dlbench.statistics.margins import inside
 from dlbench.statistics.measurements import TIME, Kind
 from dlbench.statistics.ranks import midranks
 from dlbench.statistics.verdicts import by_how_much
@@ -66,9 +67,11 @@ class ChangePoint:
         first, last = self.before
         earlier = first if first == last else f"{first} to {last}"
         size = by_how_much(self.effect)
-        return (
-            f"Since {self.name} it {kind.verb} {word} than {earlier} by {size} ({p_value(self.p)})."
-        )
+        return f"Since {self.name} it {kind.verb} {word} than {earlier} by {size}."
+
+    @property
+    def details(self) -> str:
+        return f"ranks of {' and '.join(map(str, self.effect.runs))} runs: {p_value(self.p)}"
 
 
 def change_points(
@@ -77,10 +80,13 @@ def change_points(
     *,
     alpha: float = 0.05,
     together: int = 1,
+    margin: float | None = None,
     level: float = 0.95,
     seed: int = SEED,
 ) -> tuple[ChangePoint, ...]:
-    """The changes of level, oldest first. `together`: how many histories are searched at once."""
+    """The changes of level, oldest first. `together`: how many histories are searched at once.
+
+    Changes within `margin`, a factor or a difference, do not matter and are left out."""
     points = []
     for point in history:
         values = np.asarray(point.values, dtype=np.float64)
@@ -98,7 +104,8 @@ def change_points(
         start, end = edges[i], edges[i + 2]
         new, old = _joined(points[cut:end]), _joined(points[start:cut])
         size = effect(new, old, kind, level=level, seed=seed)
-        if size.direction:
+        matters = margin is None or not inside(size.estimate, margin, kind.scale == "ratio")
+        if size.direction and matters:
             names = (points[start][0], points[cut - 1][0])
             name, until = points[cut][0], points[end - 1][0]
             p = min(1.0, p * together)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+import math
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations
+
+import numpy as np
 
 from dlbench.statistics.bootstrap import DRAWS, SEED, Resamples, resample
 from dlbench.statistics.effects import Effect, comparable_scale, measure
@@ -12,20 +17,26 @@ from dlbench.statistics.intervals import Floats
 from dlbench.statistics.margins import Equivalence, equivalence
 from dlbench.statistics.measurements import (
     TIME,
-    KeyedValues,
     Kind,
     Measurements,
+    RankedValues,
     Reason,
-    keyed_values,
     partners,
+    ranked_values,
     reasons_alone,
     reasons_between,
 )
 from dlbench.statistics.rank_tests import RankTest, rank_sum, signed_rank
-from dlbench.statistics.ranks import differences
-from dlbench.statistics.sample_size import SampleSize, holm
+from dlbench.statistics.ranks import cliffs_delta, differences
+from dlbench.statistics.sample_size import SampleSize, choose_test, holm, room_for_noise
 from dlbench.statistics.summary import Summary, summarise
 from dlbench.statistics.verdicts import Decision, Verdict, judge
+from dlbench.statistics.words import count, listing, some
+
+MOST_LISTED = 5_000
+"""Pairs. Of more, each group is compared with the best one alone; all count in the correction."""
+
+Pair = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -42,13 +53,20 @@ class Comparison:
     ranking: tuple[str, ...]
     """The others, the best median (or mean, for differences) first."""
     verdicts: tuple[Verdict, ...]
+    failures: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Of groups that had any: failed runs, and all runs."""
+    unlisted: int = 0
+    """Pairs without a verdict of their own, because there are too many."""
+
+    @cached_property
+    def _by_pair(self) -> dict[frozenset[str], Verdict]:
+        return {frozenset((v.first, v.second)): v for v in self.verdicts}
 
     def between(self, one: str, other: str) -> Verdict | None:
         """The verdict on a pair, whichever of them it names first."""
-        pair = {one, other}
-        return next((v for v in self.verdicts if {v.first, v.second} == pair), None)
+        return self._by_pair.get(frozenset((one, other)))
 
-    @property
+    @cached_property
     def tested(self) -> tuple[Verdict, ...]:
         return tuple(v for v in self.verdicts if v.decision is not Decision.NOT_COMPARABLE)
 
@@ -64,10 +82,30 @@ class Comparison:
         if not self.sizes:
             return "There is nothing to test: no two groups are comparable."
         weakest = self.sizes[0]
-        if weakest.enough or len(self.sizes) == 1:
-            return weakest.sentence
-        weak = sum(1 for v in self.tested if v.size is not None and not v.size.enough)
-        return f"{weakest.sentence[:-1]}; this concerns {weak} of {len(self.tested)} comparisons."
+        said = weakest.sentence
+        if not weakest.enough and len(self.sizes) > 1:
+            weak = sum(1 for v in self.tested if v.size is not None and not v.size.enough)
+            said = f"{said[:-1]}; this concerns {weak} of {len(self.tested)} comparisons."
+        if self.unlisted:
+            said += (
+                f" {len(self.tested) + self.unlisted:,} pairs are too many to list: each group is"
+                " compared with the best one, and the correction counts all pairs."
+            )
+        return said
+
+    @property
+    def test_sentence(self) -> str:
+        """Which tests were made, and why these."""
+        return " ".join(dict.fromkeys(size.test for size in self.sizes if size.test))
+
+    @property
+    def failures_sentence(self) -> str:
+        """`b: 10 of 20 runs failed`, and what that means; empty if none did."""
+        if not self.failures:
+            return ""
+        failed = self.failures.items()
+        each = some([f"{name}: {n} of {count(of, 'run')} failed" for name, (n, of) in failed])
+        return f"{listing(each)} (counted as worse than any that finished)."
 
     @property
     def answer(self) -> str:
@@ -78,19 +116,20 @@ class Comparison:
 
     @property
     def sentence(self) -> str:
-        return f"{self.sample_size_sentence} {self.answer}"
+        return f"{self.answer} {self.sample_size_sentence}"
 
 
 @dataclass(frozen=True)
-class _Pair:
+class _Tested:
     """One comparable pair, measured and tested but not yet judged."""
 
-    names: tuple[str, str]
+    names: Pair
     effect: Effect
     test: RankTest
     equivalent: Equivalence | None
-    runs: tuple[int, ...]
+    size: SampleSize
     left_out: tuple[int, int]
+    apart: bool
 
 
 @dataclass
@@ -104,12 +143,28 @@ class _Draws:
     )
 
     def of(
-        self, name: str, values: Floats, stream: int, keys: frozenset[Hashable] | None
+        self, name: str, values: Floats, stream: int, which: frozenset[Hashable] | None
     ) -> Resamples | None:
-        key = (name, stream, keys)
+        """`which`: the keys or sessions that the values are of, where they are not all."""
+        key = (name, stream, which)
         if key not in self.made:
             self.made[key] = resample(values, self.seed + stream, self.rows)
         return self.made[key]
+
+
+def comparable_pairs(
+    groups: Mapping[str, Measurements], kind: Kind, baseline: str | None = None
+) -> int:
+    """How many pairs of these can be tested: the size of their family."""
+    alike = Counter(
+        (group.data, group.machine, group.scale)
+        for name, group in groups.items()
+        if name != baseline and not reasons_alone(group, kind)
+    )
+    if baseline is None:
+        return sum(n * (n - 1) // 2 for n in alike.values())
+    own = groups[baseline]
+    return 0 if reasons_alone(own, kind) else alike[own.data, own.machine, own.scale]
 
 
 def compare(
@@ -120,6 +175,7 @@ def compare(
     alpha: float = 0.05,
     margin: float | None = None,
     baseline: str | None = None,
+    family: int | None = None,
     level: float = 0.95,
     seed: int = SEED,
     draws: int = DRAWS,
@@ -127,87 +183,183 @@ def compare(
     """Every pair of groups (or every group against `baseline`), corrected by Holm over all of them.
 
     `margin` is a factor for ratios and a difference otherwise; without one nothing is equivalent.
+    `family`: how many comparisons share alpha, where there are more than these.
     """
-    names = list(groups)
-    runs = {name: keyed_values(group) for name, group in groups.items()}
+    runs = {name: ranked_values(group, kind) for name, group in groups.items()}
     alone = {name: reasons_alone(group, kind) for name, group in groups.items()}
+    apart = {name: why for name, why in alone.items() if why}
     drawn = _Draws(seed, draws)
-    streams = {name: number for number, name in enumerate(names, 1)}
+    streams = {name: number for number, name in enumerate(groups, 1)}
     together = _all_paired(runs)
 
     def described(name: str) -> Summary:
-        values = runs[name].values
         stream, keys = (0, together) if together is not None else (streams[name], None)
-        made = drawn.of(name, values, stream, keys)
-        return summarise(values, made, level, groups[name].not_numbers)
+        made = drawn.of(name, runs[name].finite, stream, keys)
+        return summarise(runs[name].finite, made, level, groups[name].not_numbers)
 
-    summaries = {name: described(name) for name in names}
-    wanted = [(a, b) for a, b in combinations(names, 2) if baseline is None or baseline in (a, b)]
-    if baseline is not None:
-        # The baseline stands second: "B is slower than the baseline".
-        wanted = [(b, a) if a == baseline else (a, b) for a, b in wanted]
-    refused: dict[tuple[str, str], tuple[Reason, ...]] = {}
-    pairs: list[_Pair] = []
+    summaries = {name: described(name) for name in groups}
+    ranking = _by_middle([name for name in groups if name not in apart], runs, summaries, kind)
+    total = comparable_pairs(groups, kind, baseline)
+    wanted = _wanted(groups, baseline, ranking, total)
+    refused: dict[Pair, tuple[Reason, ...]] = {}
+    tested: list[_Tested] = []
     for a, b in wanted:
         why = tuple(dict.fromkeys((*alone[a], *alone[b], *reasons_between(groups[a], groups[b]))))
         if why:
             refused[a, b] = why
-            continue
-        common = partners(runs[a], runs[b])
-        if common is not None:
-            x, y = (runs[name].only(common) for name in (a, b))
-            drawn_x, drawn_y = (drawn.of(n, v, 0, common) for n, v in ((a, x), (b, y)))
         else:
-            x, y = runs[a].values, runs[b].values
-            drawn_x, drawn_y = (drawn.of(n, v, streams[n], None) for n, v in ((a, x), (b, y)))
-        paired = common is not None
-        pairs.append(
-            _Pair(
-                (a, b),
-                measure(x, y, drawn_x, drawn_y, kind, paired, level),
-                signed_rank(differences(*comparable_scale(x, y, kind)))
-                if paired
-                else rank_sum(x, y),
-                equivalence(x, y, margin, kind, paired=paired) if margin else None,
-                (len(x),) if paired else (len(x), len(y)),
-                (len(runs[a].values) - len(x), len(runs[b].values) - len(y)),
-            )
-        )
-    judged = {(v.first, v.second): v for v in _judged(pairs, alpha)}
+            shared = family if family is not None else total
+            tested.append(_tested(a, b, runs, drawn, streams, kind, alpha, margin, shared, level))
+    judged = {(v.first, v.second): v for v in _judged(tested, total)}
     verdicts = tuple(
         judged[pair]
         if pair in judged
         else Verdict(*pair, kind, Decision.NOT_COMPARABLE, refused[pair])
         for pair in wanted
     )
-    apart = {name: why for name, why in alone.items() if why}
-    middle = {name: summary.middle(kind)[0] for name, summary in summaries.items()}
-    ranking = sorted(
-        (name for name in names if name not in apart),
-        key=lambda name: middle[name] if kind.less_is_better else -middle[name],
-    )
-    return Comparison(metric, kind, alpha, margin, summaries, apart, tuple(ranking), verdicts)
+    failed = {
+        name: (_failed(own), len(own.values))
+        for name, own in runs.items()
+        if _failed(own) and groups[name].complete
+    }
+    if failed:
+        ranking = _below_winners(ranking, verdicts)
+    return Comparison(
+        metric, kind, alpha, margin, summaries, apart, tuple(ranking), verdicts, failed,
+        total - len(tested),
+    )  # fmt: skip
 
 
-def _all_paired(runs: Mapping[str, KeyedValues]) -> frozenset[Hashable] | None:
+def _wanted(
+    groups: Mapping[str, Measurements], baseline: str | None, ranking: Sequence[str], total: int
+) -> list[Pair]:
+    """The pairs that get a verdict."""
+    if baseline is not None:
+        # The baseline stands second: "B is slower than the baseline".
+        return [(name, baseline) for name in groups if name != baseline]
+    if total <= MOST_LISTED:
+        return list(combinations(groups, 2))
+    best: dict[tuple[str, ...], str] = {}
+    wanted = []
+    for name in ranking:
+        own = groups[name]
+        first = best.setdefault((own.data, own.machine, own.scale), name)
+        wanted += [(first, name)] if first != name else []
+    return wanted + list(combinations(best.values(), 2))
+
+
+def _tested(
+    a: str, b: str, runs: Mapping[str, RankedValues], drawn: _Draws, streams: Mapping[str, int],
+    kind: Kind, alpha: float, margin: float | None, family: int, level: float,
+) -> _Tested:  # fmt: skip
+    """One pair: only what was measured in the same sessions, where there is such."""
+    first, second = runs[a], runs[b]
+    sessions = first.session_set & second.session_set
+    if sessions:
+        first, second = first.within(sessions), second.within(sessions)
+    apart = bool(first.session_set and second.session_set and not sessions)
+    common = partners(first, second)
+    size = choose_test(len(common), (len(first.values), len(second.values)), family, alpha)
+    if size.paired:
+        x, y = first.only(common), second.only(common)
+        test = signed_rank(differences(*comparable_scale(x, y, kind)))
+    else:
+        x, y = first.values, second.values
+        test = rank_sum(x, y)
+        test = replace(test, p=min(1.0, test.p * room_for_noise(len(x), len(y))))
+    effect = _effect((a, b), (first, second), common, size, drawn, streams, kind, level)
+    if effect is None:  # all that finished was measured in other sessions
+        effect = _effect((a, b), (runs[a], runs[b]), common, None, drawn, streams, kind, level)
+    assert effect is not None
+    failed = (int(np.count_nonzero(np.isinf(x))), int(np.count_nonzero(np.isinf(y))))
+    if any(failed):
+        effect = replace(effect, failed=failed, lean=test.lean, delta=cliffs_delta(x, y))
+    near = equivalence(x, y, margin, kind, paired=size.paired) if margin else None
+    left = (len(runs[a].values) - len(x), len(runs[b].values) - len(y))
+    return _Tested((a, b), effect, test, near, size, left, apart)
+
+
+def _effect(
+    names: Pair, runs: tuple[RankedValues, RankedValues], common: frozenset[Hashable],
+    size: SampleSize | None, drawn: _Draws, streams: Mapping[str, int], kind: Kind, level: float,
+) -> Effect | None:  # fmt: skip
+    """Of the runs that finished; in pairs of which both did."""
+    if size is not None and size.paired:
+        both = common
+        if any(not np.isfinite(own.values).all() for own in runs):
+            done = [
+                {key for key, x in zip(own.keys or (), own.values, strict=True) if math.isfinite(x)}
+                for own in runs
+            ]
+            both = frozenset(common & done[0] & done[1])
+        if both:
+            x, y = (own.only(both) for own in runs)
+            made = [drawn.of(name, v, 0, both) for name, v in zip(names, (x, y), strict=True)]
+            return measure(x, y, made[0], made[1], kind, True, level)
+    x, y = runs[0].finite, runs[1].finite
+    if not len(x) or not len(y):
+        return None
+    made = [
+        drawn.of(name, own.finite, streams[name], own.session_set or None)
+        for name, own in zip(names, runs, strict=True)
+    ]
+    return measure(x, y, made[0], made[1], kind, False, level)
+
+
+def _failed(runs: RankedValues) -> int:
+    return len(runs.values) - len(runs.finite)
+
+
+def _all_paired(runs: Mapping[str, RankedValues]) -> frozenset[Hashable] | None:
     """The keys, where every group has the very same: then one set of resamples serves all pairs."""
-    first = next((group.keys for group in runs.values()), None)
-    return frozenset(first) if first and all(r.keys == first for r in runs.values()) else None
+    first = next(iter(runs.values()), None)
+    if first is None or not first.keys:
+        return None
+    alike = all(r.keys == first.keys and len(r.finite) == len(r.values) for r in runs.values())
+    return first.key_set if alike else None
 
 
-def _judged(pairs: list[_Pair], alpha: float) -> list[Verdict]:
-    adjusted = holm([pair.test.p for pair in pairs])
-    near = holm([pair.equivalent.p if pair.equivalent else 1.0 for pair in pairs])
+def _by_middle(
+    names: Sequence[str], runs: Mapping[str, RankedValues], summaries: Mapping[str, Summary],
+    kind: Kind,
+) -> list[str]:  # fmt: skip
+    """The best first; whoever failed in half of its runs or more comes after the rest."""
+
+    def place(name: str) -> tuple[bool, float]:
+        middle = summaries[name].middle(kind)[0]
+        mostly_failed = 2 * _failed(runs[name]) >= len(runs[name].values)
+        return mostly_failed, middle if kind.less_is_better else -middle
+
+    return sorted(names, key=place)
+
+
+def _below_winners(ranking: Sequence[str], verdicts: Sequence[Verdict]) -> list[str]:
+    """Who is shown to be worse, by failing more often, stands below whoever beats it."""
+    order = list(ranking)
+    for verdict in verdicts:
+        if verdict.different:
+            winner = verdict.first if verdict.won_by(verdict.first) else verdict.second
+            loser = verdict.other(winner)
+            if order.index(loser) < order.index(winner):
+                order.remove(loser)
+                order.insert(order.index(winner) + 1, loser)
+    return order
+
+
+def _judged(tested: Sequence[_Tested], total: int) -> list[Verdict]:
+    adjusted = holm([one.test.p for one in tested], total)
+    near = holm([one.equivalent.p if one.equivalent else 1.0 for one in tested], total)
     return [
         judge(
-            pair.names,
-            pair.effect,
-            pair.test,
+            one.names,
+            one.effect,
+            one.test,
             adjusted[i],
-            SampleSize(pair.runs, len(pairs), alpha),
-            pair.equivalent,
-            near[i] if pair.equivalent else None,
-            pair.left_out,
+            one.size,
+            one.equivalent,
+            near[i] if one.equivalent else None,
+            one.left_out,
+            one.apart,
         )
-        for i, pair in enumerate(pairs)
+        for i, one in enumerate(tested)
     ]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dlbench.statistics.bootstrap import DRAWS, SEED, Resamples, bootstrap_interval, resample
-from dlbench.statistics.intervals import Floats, Interval
+from dlbench.statistics.intervals import RANGE, Floats, Interval, too_few_for
 from dlbench.statistics.measurements import TIME, Kind
 from dlbench.statistics.rank_tests import (
     shift_of_groups,
@@ -38,6 +38,10 @@ class Effect:
     """Cliff's delta: how much likelier the first is greater than the second than the reverse."""
     paired: bool
     runs: tuple[int, ...]
+    failed: tuple[int, int] = (0, 0)
+    """Runs of either group that failed: not in the estimate, but in the ranks and in `delta`."""
+    lean: int = 0
+    """The sign of the test's statistic, which counts them."""
 
     @property
     def neutral(self) -> float:
@@ -45,7 +49,16 @@ class Effect:
 
     @property
     def direction(self) -> int:
-        """1: the first is greater, -1: less, 0: the estimate and the shift do not agree on one."""
+        """1: the first is greater, -1: less, 0: the estimate and the shift do not agree on one.
+
+        Where runs failed, the ranks alone tell: the estimate knows nothing of them."""
+        if any(self.failed):
+            return self.lean
+        return self.seen
+
+    @property
+    def seen(self) -> int:
+        """As `direction`, of the runs that finished."""
         signs = {int(np.sign(x - self.neutral)) for x in (self.estimate, self.shift)}
         return signs.pop() if len(signs) == 1 else 0
 
@@ -53,15 +66,24 @@ class Effect:
     def first_is_better(self) -> bool:
         return self.direction != 0 and (self.direction < 0) == self.kind.less_is_better
 
+    def from_first(self) -> str:
+        """`0.70 [0.68, 0.72]`: the first by the second, or the first minus the second."""
+        around = self.interval
+        return around.beside(self.estimate) if around else number(self.estimate)
+
+    def from_second(self) -> str:
+        """As `from_first`, seen from the second group."""
+        around = self.interval
+        if self.kind.scale == "ratio":
+            size, around = 1 / self.estimate, around.inverse() if around else None
+        else:
+            size, around = -self.estimate, around.negative() if around else None
+        return around.beside(size) if around else number(size)
+
     @property
     def magnitude(self) -> str:
         """The size without its direction: `1.42 [1.38, 1.47]`, a factor or a difference."""
-        size, around = self.estimate, self.interval
-        if self.kind.scale == "ratio" and size < 1:
-            size, around = 1 / size, around.inverse() if around else None
-        elif self.kind.scale == "difference" and size < 0:
-            size, around = -size, around.negative() if around else None
-        return around.beside(size) if around else number(size)
+        return self.from_second() if self.estimate < self.neutral else self.from_first()
 
 
 def effect(
@@ -104,17 +126,39 @@ def measure(
             around = Interval(low, high, level, around.runs, around.method)
     else:
         estimate = float(d.mean()) if d is not None else float(a.mean() - b.mean())
+    fewest = min(len(a), len(b))
     spread = None
     if drawn_a is not None and drawn_b is not None:
-        draws = _of_draws(drawn_a, drawn_b, ratio)
-        spread = bootstrap_interval(draws, min(len(a), len(b)), level)
+        if too_few_for(level, fewest):
+            spread = _range(x, y, d, ratio, level)
+        else:
+            spread = bootstrap_interval(_of_draws(drawn_a, drawn_b, ratio), fewest, level)
     runs = (len(a),) if paired else (len(a), len(b))
     return Effect(kind, estimate, spread, shift, around, cliffs_delta(a, b), paired, runs)
 
 
+def _range(x: Floats, y: Floats, d: Floats | None, ratio: bool, level: float) -> Interval:
+    """From the least difference of two runs to the greatest."""
+    low, high = (d.min(), d.max()) if d is not None else (x.min() - y.max(), x.max() - y.min())
+    if ratio:
+        low, high = np.exp(low), np.exp(high)
+    return Interval(float(low), float(high), level, min(len(x), len(y)), RANGE)
+
+
 def comparable_scale(a: Floats, b: Floats, kind: Kind) -> tuple[Floats, Floats]:
     """Values whose differences mean what is asked for: logarithms where that is a ratio."""
-    return (np.log(a), np.log(b)) if kind.scale == "ratio" else (a, b)
+    return (_logarithm(a), _logarithm(b)) if kind.scale == "ratio" else (a, b)
+
+
+def _logarithm(values: Floats) -> Floats:
+    """Infinite values, which stand for runs that failed, stay as they are."""
+    known = np.isfinite(values)
+    if known.all():
+        logs: Floats = np.log(values)
+        return logs
+    logs = values.copy()
+    logs[known] = np.log(values[known])
+    return logs
 
 
 def _of_draws(a: Resamples, b: Resamples, ratio: bool) -> Floats:

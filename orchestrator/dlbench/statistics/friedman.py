@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations, permutations
 from typing import Literal
@@ -21,7 +21,7 @@ from dlbench.statistics.intervals import Floats
 from dlbench.statistics.measurements import TIME, Kind
 from dlbench.statistics.rank_tests import signed_rank
 from dlbench.statistics.ranks import differences, midranks
-from dlbench.statistics.sample_size import holm
+from dlbench.statistics.sample_size import holm, least_p
 from dlbench.statistics.words import count, listing, number, p_value
 
 _MOST_STATES = 400_000
@@ -40,6 +40,8 @@ class PostHoc:
     adjusted: float
     beyond_critical: bool
     """Their mean ranks lie further apart than Nemenyi's critical difference."""
+    shown: bool = False
+    """They are shown to differ, by the test that so many workloads allow."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,14 @@ class Friedman:
     alpha: float
     critical_difference: float
     cliques: tuple[tuple[str, ...], ...]
-    """Groups, in order of rank, whose mean ranks differ by less than the critical difference."""
+    """Groups, in order of rank, of which no two are shown to differ."""
     pairs: tuple[PostHoc, ...]
+
+    @property
+    def by_signed_ranks(self) -> bool:
+        """Whether pairs are told apart by their values in each workload, and not by the distance of
+        their mean ranks: from counts alone, where so many workloads can show it."""
+        return _by_signed_ranks(self.workloads, len(self.groups), self.alpha)
 
     @property
     def enough(self) -> bool:
@@ -73,16 +81,24 @@ class Friedman:
         tail = ""
         if self.left_out:
             tail = f" ({listing(self.left_out)} left out: not every group completed it)"
-        how = f"Friedman {number(self.statistic)}, {self.method}, {p_value(self.p)}"
         if self.p > self.alpha:
-            return f"The groups are not shown to differ {across} ({how}){tail}."
+            return f"The groups are not shown to differ {across}{tail}."
         best, rank = self.groups[0], number(self.mean_ranks[0], 3)
-        beaten = [x.worse for x in self.pairs if x.better == best and x.adjusted <= self.alpha]
+        beaten = [x.worse for x in self.pairs if x.better == best and x.shown]
         shown = (
             f"better than {listing(beaten)}" if beaten else "not shown to be better than any one"
         )
         said = f"{best} has the best mean rank, {rank}, and is {shown}"
-        return f"The groups differ {across} ({how}); {said}{tail}."
+        return f"The groups differ {across}; {said}{tail}."
+
+    @property
+    def details(self) -> str:
+        """The test and its p, and how pairs were told apart."""
+        if self.by_signed_ranks:
+            how = "pairs by signed ranks over the workloads, after Holm"
+        else:
+            how = f"pairs by mean ranks {number(self.critical_difference, 3)} or more apart"
+        return f"Friedman {number(self.statistic)}, {self.method}, {p_value(self.p)}; {how}"
 
 
 def friedman(
@@ -92,13 +108,14 @@ def friedman(
     alpha: float = 0.05,
     seed: int = SEED,
 ) -> Friedman:
-    """`table[workload][group]` is that group's median (or mean) there; NaN or no entry: none."""
+    """`table[workload][group]` is that group's median (or mean) there; NaN or no entry: none;
+    infinite: it failed there."""
     groups = list(dict.fromkeys(group for row in table.values() for group in row))
     rows: list[list[float]] = []
     left_out: list[str] = []
     for workload, row in table.items():
         values_here = [row.get(group, math.nan) for group in groups]
-        if all(map(math.isfinite, values_here)):
+        if not any(map(math.isnan, values_here)):
             rows.append(values_here)
         else:
             left_out.append(workload)
@@ -116,8 +133,17 @@ def friedman(
     means = ranks.mean(axis=0)
     by_rank = sorted(range(k), key=lambda i: (means[i], groups[i]))
     critical = critical_difference(k, n, alpha)
+    ordered = [groups[i] for i in by_rank]
+    by_values = _by_signed_ranks(n, k, alpha)
+    pairs = tuple(
+        replace(
+            pair,
+            shown=p <= alpha and (pair.adjusted <= alpha if by_values else pair.beyond_critical),
+        )
+        for pair in _post_hoc(values[:, by_rank], ordered, means[by_rank], kind, critical)
+    )
     return Friedman(
-        tuple(groups[i] for i in by_rank),
+        tuple(ordered),
         tuple(float(means[i]) for i in by_rank),
         n,
         tuple(left_out),
@@ -126,9 +152,13 @@ def friedman(
         method,
         alpha,
         critical,
-        _cliques([groups[i] for i in by_rank], [float(means[i]) for i in by_rank], critical),
-        _post_hoc(values[:, by_rank], [groups[i] for i in by_rank], means[by_rank], kind, critical),
+        _cliques(ordered, pairs),
+        pairs,
     )
+
+
+def _by_signed_ranks(workloads: int, groups: int, alpha: float) -> bool:
+    return least_p(workloads) * (groups * (groups - 1) // 2) <= alpha
 
 
 def _statistic(sums: Floats, ranks: Floats) -> Floats:
@@ -221,14 +251,15 @@ def studentised_range(groups: int, alpha: float) -> float:
     return (low + high) / 2
 
 
-def _cliques(
-    groups: Sequence[str], means: Sequence[float], critical: float
-) -> tuple[tuple[str, ...], ...]:
-    """The bars of the diagram: the longest runs of groups that lie within the difference."""
+def _cliques(groups: Sequence[str], pairs: Sequence[PostHoc]) -> tuple[tuple[str, ...], ...]:
+    """The bars of the diagram: the longest runs of groups of which no two are shown to differ."""
+    apart = {(pair.better, pair.worse) for pair in pairs if pair.shown}
     spans: list[tuple[int, int]] = []
     for start in range(len(groups)):
         end = start
-        while end + 1 < len(groups) and means[end + 1] - means[start] < critical:
+        while end + 1 < len(groups) and not any(
+            (groups[i], groups[end + 1]) in apart for i in range(start, end + 1)
+        ):
             end += 1
         if end > start and not (spans and spans[-1][1] >= end):
             spans.append((start, end))

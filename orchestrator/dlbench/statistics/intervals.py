@@ -1,4 +1,9 @@
-"""An interval, and how it is worded beside its estimate."""
+"""An interval, and how it is worded beside its estimate.
+
+n values enclose the median that they were drawn from with a chance of 1 - 2^(1-n): three with 75 %.
+Where this is below the level that is asked for, no interval of that level can be had, and what is
+shown is the range of the runs under its own name.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dlbench.statistics.words import together
+from dlbench.statistics.words import percent, together
 
 Floats = npt.NDArray[np.float64]
+RANGE = "range"
 
 
 @dataclass(frozen=True)
@@ -23,9 +29,13 @@ class Interval:
     method: str = "bootstrap"
 
     @property
-    def at_most(self) -> float:
-        """The most it can have: n values enclose their median with a chance of 1 - 2^(1-n)."""
-        return min(self.level, 1.0 - 2.0 ** (1 - self.runs))
+    def is_range(self) -> bool:
+        return self.method == RANGE
+
+    @property
+    def name(self) -> str:
+        """`95 % interval`, `range of 3 runs`."""
+        return f"range of {self.runs} runs" if self.is_range else f"{percent(self.level)} interval"
 
     def holds(self, x: float) -> bool:
         return self.low <= x <= self.high
@@ -38,6 +48,13 @@ class Interval:
         return Interval(-self.high, -self.low, self.level, self.runs, self.method)
 
     def beside(self, estimate: float) -> str:
-        """`1.42 [1.38, 1.47]`."""
+        """`1.42 [1.38, 1.47]`; of a range `1.42 (1.38 to 1.47 in single runs)`."""
         shown, low, high = together(estimate, self.low, self.high)
+        if self.is_range:
+            return f"{shown} ({low} to {high} in single runs)"
         return f"{shown} [{low}, {high}]"
+
+
+def too_few_for(level: float, runs: int) -> bool:
+    """Whether so few runs can have no interval of this level."""
+    return 1.0 - 2.0 ** (1 - runs) < level

@@ -2,8 +2,8 @@
 
 Two one-sided exact rank tests: the groups are equivalent when both "the shift is at or beyond the
 upper margin" and "... the lower margin" are rejected. That is the same as an exact interval of
-level 1 - 2 alpha that lies inside the margin. Not to have
-detected a difference shows no equivalence.
+level 1 - 2 alpha that lies inside the margin. Not to have detected a difference shows no
+equivalence.
 """
 
 from __future__ import annotations
@@ -16,10 +16,18 @@ import numpy as np
 
 from dlbench.statistics.effects import comparable_scale
 from dlbench.statistics.intervals import Floats
-from dlbench.statistics.measurements import TIME, Kind
+from dlbench.statistics.measurements import SCORE, TIME, Kind
 from dlbench.statistics.rank_tests import rank_sum, signed_rank
-from dlbench.statistics.ranks import differences
+from dlbench.statistics.ranks import differences, levelled
+from dlbench.statistics.sample_size import room_for_noise
 from dlbench.statistics.words import number
+
+_ROUNDING = 1e-12
+"""Differences this near to a bound, as a share of the numbers behind them, lie on it."""
+MOST_SCORE = 0.5
+"""No two accuracies that differ by as much are the same for any purpose."""
+MOST_FACTOR = 2.0
+"""Nor two times, one of which is twice the other."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,23 @@ def within_margin(margin: float, ratio: bool) -> str:
     return f"within a factor of {number(margin)}" if ratio else f"within {number(margin)}"
 
 
+def margin_problem(margin: float, kind: Kind) -> str:
+    """Why a margin means nothing for metrics of this kind; empty if it does."""
+    if not math.isfinite(margin) or margin <= 0:
+        return "it has to be a positive number"
+    if kind.scale == "ratio" and not 1 < margin < MOST_FACTOR:
+        return "a factor between 1 and 2 is asked for, such as 1.05"
+    if kind == SCORE and margin >= MOST_SCORE:
+        return "a difference below 0.5 is asked for, such as 0.01"
+    return ""
+
+
+def inside(estimate: float, margin: float, ratio: bool) -> bool:
+    """Whether a difference lies within the margin. Exactly on it is not within it."""
+    away, room = (abs(math.log(estimate)), math.log(margin)) if ratio else (abs(estimate), margin)
+    return away < room * (1 - _ROUNDING)
+
+
 def equivalence(
     first: Sequence[float] | Floats,
     second: Sequence[float] | Floats,
@@ -43,17 +68,38 @@ def equivalence(
     *,
     paired: bool = False,
 ) -> Equivalence:
-    """Finite values; positive ones where a ratio is asked for; in the same order where paired."""
+    """Positive values where a ratio is asked for; in the same order where paired; infinite ones
+    are runs that failed. What lies exactly on the margin, rounding aside, speaks for neither side.
+    """
+    if why := margin_problem(margin, kind):
+        raise ValueError(f"a margin of {margin} is not possible: {why}")
     ratio = kind.scale == "ratio"
-    if margin <= (1 if ratio else 0):
-        raise ValueError(f"a margin of {margin} leaves no room")
     a = np.asarray(first, dtype=np.float64)
     b = np.asarray(second, dtype=np.float64)
     x, y = comparable_scale(a, b, kind)
     room = math.log(margin) if ratio else margin
+    every = np.abs(np.concatenate([x, y]))
+    near = _ROUNDING * max(room, float(every[np.isfinite(every)].max(initial=0.0)))
     if paired:
         d = differences(x, y)
-        p = max(signed_rank(d + room, "greater").p, signed_rank(d - room, "less").p)
+        p = max(
+            signed_rank(_off_the_bound(d + room, near), "greater").p,
+            signed_rank(_off_the_bound(d - room, near), "less").p,
+        )
     else:
-        p = max(rank_sum(x + room, y, "greater").p, rank_sum(x - room, y, "less").p)
+        space = room_for_noise(len(x), len(y))
+        upper, lower = (levelled(np.concatenate([x + way * room, y]), near) for way in (1, -1))
+        n = len(x)
+        p = max(
+            rank_sum(upper[:n], upper[n:], "greater").p, rank_sum(lower[:n], lower[n:], "less").p
+        )
+        p = min(1.0, space * p)
     return Equivalence(margin, p, ratio)
+
+
+def _off_the_bound(d: Floats, near: float) -> Floats:
+    """What lies on the bound is zero, and equal distances from it are equal."""
+    away = levelled(np.abs(d), near)
+    away[np.abs(d) <= near] = 0.0
+    signed: Floats = np.sign(d) * away
+    return signed

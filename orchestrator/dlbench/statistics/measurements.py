@@ -6,10 +6,12 @@ the statistics only ever refuse.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -54,8 +56,13 @@ class Measurements:
     """One group's values on one metric, one a trial."""
 
     values: tuple[float, ...]
+    """NaN for a run that has none."""
     keys: tuple[Hashable, ...] | None = None
-    """What pairs a value with another group's: its seed. None: nothing does."""
+    """What pairs a value with another group's: its round and seed. None: nothing does."""
+    finished: tuple[bool, ...] | None = None
+    """False: the run failed, and counts as worse than every one that did not. None: all did."""
+    sessions: tuple[Hashable, ...] | None = None
+    """When each was measured: the campaign, or the part of it that ran in one go."""
     certified: bool = True
     complete: bool = True
     """False: the trials were cut short (a time limit, an interruption)."""
@@ -66,19 +73,28 @@ class Measurements:
     """How much was done, such as `15 epochs`."""
 
     def __post_init__(self) -> None:
-        if self.keys is not None and len(self.keys) != len(self.values):
-            raise ValueError(f"{len(self.values)} values, but {len(self.keys)} keys")
+        for name in ("keys", "finished", "sessions"):
+            own = getattr(self, name)
+            if own is not None and len(own) != len(self.values):
+                raise ValueError(f"{len(self.values)} values, but {len(own)} {name}")
+
+    @property
+    def failed(self) -> int:
+        return 0 if self.finished is None else self.finished.count(False)
 
     @property
     def not_numbers(self) -> int:
-        return len(self.values) - int(np.count_nonzero(np.isfinite(self.values)))
+        """Runs that finished without a usable value."""
+        finished = self.finished or (True,) * len(self.values)
+        runs = zip(self.values, finished, strict=True)
+        return sum(1 for value, done in runs if done and not math.isfinite(value))
 
 
 class Reason(Enum):
     """Why two groups are not compared."""
 
     UNCERTIFIED = "uncertified"
-    TRUNCATED = "truncated"
+    TRUNCATED = "no run finished"
     DATA = "different data"
     MACHINE = "different machine"
     SCALE = "different scale"
@@ -93,11 +109,11 @@ def reasons_alone(group: Measurements, kind: Kind) -> tuple[Reason, ...]:
         reasons.append(Reason.UNCERTIFIED)
     if not group.complete:
         reasons.append(Reason.TRUNCATED)
-    values = np.asarray(group.values, dtype=np.float64)
+    values = ranked_values(group, kind).values
     values = values[np.isfinite(values)]
-    if not len(values):
+    if not len(values) and group.complete:
         reasons.append(Reason.EMPTY)
-    elif kind.scale == "ratio" and values.min() <= 0:
+    elif len(values) and kind.scale == "ratio" and values.min() <= 0:
         reasons.append(Reason.NOT_POSITIVE)
     return tuple(reasons)
 
@@ -113,42 +129,85 @@ def reasons_between(a: Measurements, b: Measurements) -> tuple[Reason, ...]:
 
 
 @dataclass(frozen=True)
-class KeyedValues:
-    """A group's finite values in the order of their keys, ready to be paired."""
+class RankedValues:
+    """A group's values in the order of their keys, ready to be paired and ranked.
+
+    A run that failed is infinitely bad: it ranks below every one that did not.
+    """
 
     values: Floats
     keys: tuple[Hashable, ...] | None
+    sessions: tuple[Hashable, ...] | None = None
+
+    @cached_property
+    def finite(self) -> Floats:
+        kept: Floats = self.values[np.isfinite(self.values)]
+        return kept
+
+    @cached_property
+    def key_set(self) -> frozenset[Hashable]:
+        return frozenset(self.keys or ())
+
+    @cached_property
+    def failed_keys(self) -> frozenset[Hashable]:
+        failed = ~np.isfinite(self.values)
+        return frozenset(key for key, bad in zip(self.keys or (), failed, strict=False) if bad)
+
+    @cached_property
+    def session_set(self) -> frozenset[Hashable]:
+        return frozenset(self.sessions or ())
 
     def only(self, wanted: frozenset[Hashable]) -> Floats:
+        """The values of these keys."""
         keys = self.keys or ()
         kept: Floats = self.values[[key in wanted for key in keys]]
         return kept
 
+    def within(self, sessions: frozenset[Hashable]) -> RankedValues:
+        """What was measured in these sessions."""
+        if self.sessions is None or self.session_set <= sessions:
+            return self
+        kept = [i for i, session in enumerate(self.sessions) if session in sessions]
+        keys = tuple(self.keys[i] for i in kept) if self.keys is not None else None
+        return RankedValues(self.values[kept], keys, tuple(self.sessions[i] for i in kept))
 
-def keyed_values(group: Measurements) -> KeyedValues:
-    """Without values that are not finite. A key that comes again is paired by its turn."""
-    values = np.asarray(group.values, dtype=np.float64)
-    finite = np.isfinite(values)
+
+def ranked_values(group: Measurements, kind: Kind) -> RankedValues:
+    """Without runs that finished and have no number, unless quality is asked for: training that
+    ends in no number has failed. A key that comes again is paired by its turn."""
+    values = np.array(group.values, dtype=np.float64)
+    bad = ~np.isfinite(values)
+    failed = np.zeros(len(values), dtype=bool)
+    if group.finished is not None:
+        failed = ~np.asarray(group.finished, dtype=bool)
+    if kind.scale == "difference":
+        failed |= bad
+    values[failed] = math.inf if kind.less_is_better else -math.inf
+    kept = np.flatnonzero(failed | ~bad).tolist()
     if group.keys is None:
-        return KeyedValues(values[finite], None)
+        return RankedValues(values[kept], None, _picked(group.sessions, kept))
     seen: Counter[Hashable] = Counter()
     keys: list[tuple[Hashable, int]] = []
     for key in group.keys:
         keys.append((key, seen[key]))
         seen[key] += 1
-    kept = [i for i in range(len(keys)) if finite[i]]
     # Any order will do that is the same in both groups.
     kept.sort(key=lambda i: (str(keys[i][0]), keys[i][1]))
-    return KeyedValues(values[kept], tuple(keys[i] for i in kept))
+    return RankedValues(values[kept], tuple(keys[i] for i in kept), _picked(group.sessions, kept))
 
 
-def partners(a: KeyedValues, b: KeyedValues) -> frozenset[Hashable] | None:
-    """The keys to pair by; None: not paired.
+def _picked(items: tuple[Hashable, ...] | None, kept: list[int]) -> tuple[Hashable, ...] | None:
+    return tuple(items[i] for i in kept) if items is not None else None
 
-    Groups are paired where at least half of either has a partner: decided from the keys alone,
-    never from the values, so that it cannot favour a result.
+
+def partners(a: RankedValues, b: RankedValues) -> frozenset[Hashable]:
+    """The keys to pair by; none: not paired.
+
+    Groups are paired where at least half of either has a partner, and every run that failed: these
+    must not drop out. Decided from keys and outcomes alone, never from the values of runs that
+    finished, so that it cannot favour a result.
     """
-    if a.keys is None or b.keys is None:
-        return None
-    common = frozenset(a.keys) & frozenset(b.keys)
-    return common if common and 2 * len(common) >= max(len(a.keys), len(b.keys)) else None
+    common = a.key_set & b.key_set
+    if 2 * len(common) < max(len(a.key_set), len(b.key_set)):
+        return frozenset()
+    return common if a.failed_keys | b.failed_keys <= common else frozenset()

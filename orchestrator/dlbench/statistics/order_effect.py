@@ -18,7 +18,7 @@ from dlbench.statistics.measurements import TIME, Kind
 from dlbench.statistics.ranks import median
 from dlbench.statistics.sample_size import holm
 from dlbench.statistics.stability import Concern, Finding
-from dlbench.statistics.words import number, p_value, percent
+from dlbench.statistics.words import number, percent
 
 _SHUFFLES = 1999
 _MOST_TRIALS = 250
@@ -51,7 +51,7 @@ class OrderEffect:
             if p <= self.alpha:
                 shown = percent(abs(size)) if self.ratio else number(abs(size))
                 way = "rise" if size > 0 else "fall"
-                said = f"Values {way} by {shown} {where} ({p_value(p)})."
+                said = f"Values {way} by {shown} {where}."
                 findings.append(Finding(Concern.ORDER, said, size, p))
         return tuple(findings)
 
@@ -59,8 +59,7 @@ class OrderEffect:
     def sentence(self) -> str:
         if findings := self.findings:
             return " ".join(finding.sentence for finding in findings)
-        least = min(holm([self.within_p, self.across_p]))
-        return f"No order effect is shown in {self.trials} trials ({p_value(least)})."
+        return f"No order effect is shown in {self.trials} trials."
 
 
 def order_effect(

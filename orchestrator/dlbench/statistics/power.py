@@ -18,7 +18,7 @@ from dlbench.statistics.bootstrap import SEED
 from dlbench.statistics.intervals import Floats
 from dlbench.statistics.measurements import TIME, Kind
 from dlbench.statistics.rank_tests import rank_sum_critical, signed_rank_critical
-from dlbench.statistics.sample_size import pairs_needed, runs_needed
+from dlbench.statistics.sample_size import pairs_needed, room_for_noise, runs_needed
 from dlbench.statistics.words import number, percent
 
 _SIMULATED = 2_000
@@ -164,5 +164,5 @@ def simulated_power(
         both[:, :n] += effect
         ranks = both.argsort(axis=1).argsort(axis=1) + 1
         statistic = ranks[:, :n].sum(axis=1) - n * (n + 1) // 2
-        most, below = n * n, rank_sum_critical(n, n, alpha / 2)
+        most, below = n * n, rank_sum_critical(n, n, alpha / 2 / room_for_noise(n, n))
     return float(np.mean((statistic <= below) | (statistic >= most - below)))

@@ -37,6 +37,8 @@ class RankTest:
     statistic: float
     p: float
     exact: bool
+    lean: int = 0
+    """The sign of the statistic's distance from what chance would give: 1, the first is greater."""
 
 
 def signed_rank(d: Floats, side: Side = "two-sided") -> RankTest:
@@ -55,7 +57,7 @@ def signed_rank(d: Floats, side: Side = "two-sided") -> RankTest:
     else:
         spread = math.sqrt(float((ranks**2).sum()) / 4)
         p = _normal(statistic - float(ranks.sum()) / 2, spread, side)
-    return RankTest(statistic, p, exact)
+    return RankTest(statistic, p, exact, int(np.sign(statistic - float(ranks.sum()) / 2)))
 
 
 def rank_sum(a: Floats, b: Floats, side: Side = "two-sided") -> RankTest:
@@ -64,6 +66,7 @@ def rank_sum(a: Floats, b: Floats, side: Side = "two-sided") -> RankTest:
     ranks = midranks(np.concatenate([a, b]))
     own = float(ranks[:n].sum())
     u = own - n * (n + 1) / 2
+    lean = int(np.sign(u - n * m / 2))
     weights, unit = _whole(np.sort(ranks))
     tied = unit == 2 or len(set(weights)) < len(weights)
     least = min(n, m)
@@ -76,12 +79,12 @@ def rank_sum(a: Floats, b: Floats, side: Side = "two-sided") -> RankTest:
         turned: dict[Side, Side] = {"greater": "less", "less": "greater", "two-sided": "two-sided"}
         centre = least * total / (n + m)
         p = _tail_of(chances, at, centre, side if n <= m else turned[side])
-        return RankTest(u, p, True)
+        return RankTest(u, p, True, lean)
     shared = ties(ranks)
     total_n = n + m
     correction = float((shared**3 - shared).sum()) / (total_n * (total_n - 1))
     spread = math.sqrt(max(0.0, n * m / 12 * (total_n + 1 - correction)))
-    return RankTest(u, _normal(u - n * m / 2, spread, side), False)
+    return RankTest(u, _normal(u - n * m / 2, spread, side), False, lean)
 
 
 def signed_rank_critical(n: int, tail: float) -> int:

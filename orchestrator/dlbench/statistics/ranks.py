@@ -53,10 +53,31 @@ def ties(values: Floats) -> Floats:
 
 
 def differences(a: Floats, b: Floats) -> Floats:
-    """a - b, without the last bits: 0.95 - 0.94 and 0.96 - 0.95 are to be equal."""
-    scale = max(float(np.abs(a).max()), float(np.abs(b).max()), 1e-300)
-    rounded: Floats = np.round((a - b) / scale, 13) * scale
-    return rounded
+    """a - b, without the last bits: 0.95 - 0.94 and 0.96 - 0.95 are to be equal.
+
+    Infinite values stand for runs that failed; two of them do not differ."""
+    with np.errstate(invalid="ignore"):
+        d: Floats = a - b
+    known = np.isfinite(d)
+    if known.all():
+        scale = max(float(np.abs(a).max()), float(np.abs(b).max()), 1e-300)
+        rounded: Floats = np.round(d / scale, 13) * scale
+        return rounded
+    d[np.isnan(d)] = 0.0
+    if known.any():
+        d[known] = differences(a[known], b[known])
+    return d
+
+
+def levelled(values: Floats, tolerance: float) -> Floats:
+    """Values that lie no further apart than `tolerance` are made equal."""
+    order = values.argsort(kind="stable")
+    ordered = values[order]
+    with np.errstate(invalid="ignore"):
+        new = np.concatenate([[True], np.diff(ordered) > tolerance])
+    equal = np.empty_like(values)
+    equal[order] = ordered[new][new.cumsum() - 1]
+    return equal
 
 
 def cliffs_delta(a: Floats, b: Floats) -> float:

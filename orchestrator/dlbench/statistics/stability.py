@@ -160,22 +160,61 @@ def step_outliers(steps: Floats, *, cutoff: float = 5.0, least: float = 0.02) ->
     return Finding(Concern.OUTLIERS, said, extra)
 
 
+def outlying_trials(
+    values: Sequence[float] | Floats, *, groups: int = 1, alpha: float = 0.01
+) -> tuple[int, ...]:
+    """Which trials of one group stick out: Rosner's test, of logarithms where these exist. Of so
+    many `groups` of normal noise, a share of alpha has any such trial."""
+    every = np.asarray(values, dtype=np.float64)
+    known = np.flatnonzero(np.isfinite(every))
+    seen = every[known]
+    scaled = np.log(seen) if len(seen) and seen.min() > 0 else seen
+    return tuple(int(known[i]) for i in beyond_noise(scaled, alpha / max(1, groups)))
+
+
 def trial_outliers(
-    values: Sequence[float] | Floats, names: Sequence[str], *, cutoff: float = 5.0
+    values: Sequence[float] | Floats, names: Sequence[str], *, groups: int = 1, alpha: float = 0.01
 ) -> Finding | None:
     """Trials of one group that stick out. They are named and never left out."""
-    every = np.asarray(values, dtype=np.float64)
-    scaled = np.log(every) if len(every) and every.min() > 0 else every
-    odd = outlying(scaled, cutoff)
+    odd = list(outlying_trials(values, groups=groups, alpha=alpha))
     if not odd:
         return None
-    middle = median(every)
-    seen = [f"{names[i]} ({number(float(every[i]))})" for i in odd[:5]]
+    every = np.asarray(values, dtype=np.float64)
+    middle = median(every[np.isfinite(every)])
+    listed = [f"{names[i]} ({number(float(every[i]))})" for i in odd[:5]]
     more = [f"{len(odd) - 5} more"] if len(odd) > 5 else []
     verb = "sticks" if len(odd) == 1 else "stick"
-    said = f"{listing(seen + more)} {verb} out from the median of {number(middle)}."
-    away = float(np.abs(every[list(odd)] - middle).max())
+    said = f"{listing(listed + more)} {verb} out from the median of {number(middle)}."
+    away = float(np.abs(every[odd] - middle).max())
     return Finding(Concern.OUTLIERS, said, away / abs(middle) if middle else away)
+
+
+def beyond_noise(values: Floats, alpha: float) -> tuple[int, ...]:
+    """Which values, a fifth at most, lie further from the rest than normal noise: Rosner's
+    generalised extreme studentised deviates."""
+    from scipy.special import stdtrit
+
+    n = len(values)
+    if n < 5:
+        return ()
+    left = np.arange(n)
+    removed: list[int] = []
+    found = 0
+    level = 1e-9 * float(np.abs(values).max())
+    for _ in range(max(1, n // 5)):
+        rest = values[left]
+        away = np.abs(rest - rest.mean())
+        at = int(away.argmax())
+        others = np.delete(rest, at)
+        size = len(rest)
+        # The distance of one value from the others, in their standard deviations.
+        spread = float(others.std(ddof=1)) * math.sqrt(size / (size - 1))
+        t = abs(float(rest[at] - others.mean())) / max(spread, level, 1e-300)
+        removed.append(int(left[at]))
+        left = np.delete(left, at)
+        if t > float(stdtrit(size - 2, 1 - alpha / (2 * size))):
+            found = len(removed)
+    return tuple(sorted(removed[:found]))
 
 
 def modes(values: Floats, *, least: float = 0.05, apart: float = 4.5) -> Finding | None:

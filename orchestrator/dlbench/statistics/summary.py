@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from dlbench.statistics.bootstrap import Resamples, bootstrap_interval
-from dlbench.statistics.intervals import Floats, Interval
+from dlbench.statistics.intervals import RANGE, Floats, Interval, too_few_for
 from dlbench.statistics.measurements import Kind
 from dlbench.statistics.ranks import median, quantile
-from dlbench.statistics.words import count, number, percent
+from dlbench.statistics.words import count, number
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,7 @@ class Summary:
         if self.median_interval is None:
             return f"{said}, too few for an interval."
         at = self.median_interval
-        said = f"{said}, {percent(at.level)} interval {number(at.low)} to {number(at.high)}"
-        if at.at_most < at.level:
-            said = f"{said} (with so few runs it covers at most {percent(at.at_most)})"
-        return f"{said}."
+        return f"{said}, {at.name} {number(at.low)} to {number(at.high)}."
 
 
 def summarise(
@@ -68,6 +65,12 @@ def summarise(
     low, first, middle, third, high = (
         quantile(ordered, share) for share in (0, 0.25, 0.5, 0.75, 1)
     )
+
+    def interval_of(draws: Floats) -> Interval:
+        if too_few_for(level, n):
+            return Interval(low, high, level, n, RANGE)
+        return bootstrap_interval(draws, n, level)
+
     same = low == high
     sd = None if n < 2 else 0.0 if same else float(values.std(ddof=1))
     return Summary(
@@ -79,7 +82,7 @@ def summarise(
         iqr=third - first,
         low=low,
         high=high,
-        median_interval=bootstrap_interval(drawn.medians, n, level) if drawn else None,
-        mean_interval=bootstrap_interval(drawn.means, n, level) if drawn else None,
+        median_interval=interval_of(drawn.medians) if drawn else None,
+        mean_interval=interval_of(drawn.means) if drawn else None,
         not_numbers=not_numbers,
     )

@@ -21,7 +21,6 @@ from dlbench.statistics.words import (
     TOO_FEW_TO_TELL,
     count,
     listing,
-    number,
     p_value,
 )
 
@@ -54,6 +53,8 @@ class Verdict:
     equivalence_adjusted: float | None = None
     left_out: tuple[int, int] = (0, 0)
     """Runs of either group that have no partner in the other."""
+    apart: bool = False
+    """They were never measured in the same session."""
 
     @property
     def different(self) -> bool:
@@ -70,10 +71,32 @@ class Verdict:
 
     @property
     def sentence(self) -> str:
+        """In plain words; the numbers of the test are in `details`."""
         tail = ""
         if any(self.left_out):
             tail = f" ({count(sum(self.left_out), 'run')} without a partner left out)"
+        if self.apart:
+            tail += ". They were not measured in the same campaign: part of it may be the day"
         return f"{self._said()}{tail}."
+
+    @property
+    def details(self) -> str:
+        """Which test, and its p."""
+        if self.test is None or self.size is None or self.adjusted is None:
+            return ""
+        name = "signed ranks" if self.size.paired else "Mann and Whitney"
+        exact = "" if self.test.exact else ", normal approximation"
+        said = f"{name}, {self.size.had}{exact}: {p_value(self.adjusted)}"
+        among = f" after the correction for {self.size.comparisons} comparisons"
+        return said + (among if self.size.comparisons > 1 else "")
+
+    @property
+    def failures(self) -> str:
+        """`a: 10 runs, b: 1 run`; empty if none failed."""
+        if self.effect is None:
+            return ""
+        counts = zip((self.first, self.second), self.effect.failed, strict=True)
+        return ", ".join(f"{name}: {count(n, 'run')}" for name, n in counts if n)
 
     def _said(self) -> str:
         pair = f"{self.first} and {self.second}"
@@ -86,28 +109,28 @@ class Verdict:
         if self.different:
             word = self.kind.better if self.decision is Decision.BETTER else self.kind.worse
             said = f"{self.first} {self.kind.verb} {word} than {self.second}"
+            if any(effect.failed):
+                counted = "runs that failed count as worse than any that finished"
+                return f"{said}: {counted} ({self.failures}). Of those that finished, {seen}"
             around = effect.interval
             unsure = ""
             if around and around.holds(effect.neutral):
                 # The ranks differ beyond doubt, the size may still be small.
                 unsure = ", though the interval includes no difference"
-            return f"{said} by {by_how_much(effect)} ({p_value(adjusted)}{unsure})"
+            return f"{said} by {by_how_much(effect)}{unsure}"
+        if any(effect.failed):
+            seen = f"{seen} among the runs that finished (failed: {self.failures})"
         if self.decision is Decision.TOO_FEW:
-            have = " and ".join(str(n) for n in size.runs)
-            unit = "pairs" if effect.paired else "runs"
-            each = "" if effect.paired else " on either side"
-            return (
-                f"There are {TOO_FEW_TO_TELL} {pair} apart: {have} {unit}, "
-                f"{size.needed}{each} are needed; so far {seen}"
-            )
+            need = f"{size.had}, {size.needed} are needed"
+            return f"There are {TOO_FEW_TO_TELL} {pair} apart: {need}; so far {seen}"
         if self.decision is Decision.EQUIVALENT:
             assert self.equivalence is not None
             within = within_margin(self.equivalence.margin, self.equivalence.ratio)
             return f"{pair} are equivalent {within}: {seen}"
         if adjusted <= size.alpha:
             # Only the direction is missing: see `judge`.
-            return f"{pair} are not shown to differ in one direction: {seen} ({p_value(adjusted)})"
-        return f"{pair} are not shown to differ: {seen} ({p_value(adjusted)})"
+            return f"{pair} are not shown to differ in one direction: {seen}"
+        return f"{pair} are not shown to differ: {seen}"
 
 
 def by_how_much(effect: Effect) -> str:
@@ -117,9 +140,8 @@ def by_how_much(effect: Effect) -> str:
 def observed(effect: Effect, first: str, second: str) -> str:
     """What was seen, without any claim that it is more than chance."""
     what = "the ratio of medians" if effect.kind.scale == "ratio" else "the difference of means"
-    shown = effect.interval.beside(effect.estimate) if effect.interval else number(effect.estimate)
     joined = "to" if effect.kind.scale == "ratio" else "and"
-    return f"{what} of {first} {joined} {second} is {shown}"
+    return f"{what} of {first} {joined} {second} is {effect.from_first()}"
 
 
 def judge(
@@ -131,6 +153,7 @@ def judge(
     equivalent: Equivalence | None = None,
     equivalent_adjusted: float | None = None,
     left_out: tuple[int, int] = (0, 0),
+    apart: bool = False,
 ) -> Verdict:
     """The one decision that the numbers allow.
 
@@ -158,4 +181,22 @@ def judge(
         equivalence=equivalent,
         equivalence_adjusted=equivalent_adjusted,
         left_out=left_out,
+        apart=apart,
+    )
+
+
+def judge_again(verdict: Verdict, adjusted: float, near: float) -> Verdict:
+    """The same pair after another correction, because its family is larger."""
+    effect, test, size = verdict.effect, verdict.test, verdict.size
+    assert effect is not None and test is not None and size is not None
+    return judge(
+        (verdict.first, verdict.second),
+        effect,
+        test,
+        adjusted,
+        size,
+        verdict.equivalence,
+        near if verdict.equivalence else None,
+        verdict.left_out,
+        verdict.apart,
     )

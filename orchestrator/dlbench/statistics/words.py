@@ -26,8 +26,9 @@ def number(x: float, digits: int = 4) -> str:
 def together(estimate: float, low: float, high: float, least: int = 2) -> tuple[str, str, str]:
     """An estimate and its interval with equally many decimals, as many as its width earns."""
     # An interval of no width earns as many as its distance from "no difference" (0 or 1) takes.
-    width = high - low or min(abs(estimate), abs(estimate - 1)) or 1.0
     size = max(abs(estimate), abs(low), abs(high))
+    width = high - low if high - low > 1e-9 * size else 0.0
+    width = width or min(abs(estimate), abs(estimate - 1)) or 1.0
     decimals = least
     if math.isfinite(width):
         decimals = max(least, min(6, -math.floor(math.log10(width))))
@@ -52,3 +53,9 @@ def listing(items: Sequence[str], word: str = "and") -> str:
     if len(items) < 2:
         return "".join(items)
     return f"{', '.join(items[:-1])} {word} {items[-1]}"
+
+
+def some(items: Sequence[str], most: int = 6) -> list[str]:
+    """So many of them one by one, the rest as a number: what can be read."""
+    rest = len(items) - most
+    return list(items) if rest <= 0 else [*items[:most], f"{rest} others"]

@@ -5,7 +5,6 @@ They ship with dlbench, or come from the search path (`dlbench.extensions`), or 
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from dlbench import extensions
 from dlbench.errors import UserError, unknown
 from dlbench.extensions import BUILT_IN
+from dlbench.toml_file import read_toml
 
 _FOLDER = Path(__file__).parent
 
@@ -28,7 +28,8 @@ class Suite:
     releases: tuple[str, ...]
     """`mxnet`, `mxnet@1.3.0`, or with a variant `tensorflow@2.21.0:fit`."""
     devices: tuple[str, ...] = ("cpu",)
-    repeats: int = 3
+    repeats: int | None = None
+    """Trials of each contender; None: what the test needs (planning/repeats.py)."""
     seed: int = 1
     settings: tuple[str, ...] = ("matched",)
     epochs: int | None = None
@@ -53,6 +54,11 @@ def suites() -> dict[str, Suite]:
     return {name: load(file.path, file.origin) for name, file in _files().items()}
 
 
+def names() -> list[str]:
+    """Of all suites; their files are not read."""
+    return list(_files())
+
+
 def find(name: str) -> Suite:
     """A suite by its name, or from a user's own file."""
     if name.endswith(".toml") or "/" in name:
@@ -74,13 +80,13 @@ def _files() -> dict[str, SuiteFile]:
 def load(path: Path, origin: str) -> Suite:
     """Read a suite file, strictly."""
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = read_toml(path)
     except OSError as error:
         raise UserError(
             f"The suite file {path} can't be read ({error.strerror}).",
             "`dlbench list suites` shows those that ship with dlbench.",
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise UserError(
             f"The suite file {path} is not TOML: {error}.", "Correct that line."
         ) from error

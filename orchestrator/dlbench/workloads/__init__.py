@@ -1,4 +1,6 @@
-"""Workloads: data set + model graph + training recipe. One file each; it defines WORKLOAD.
+"""Workloads: data set + model graph + training recipe.
+
+A file defines WORKLOAD, or WORKLOADS, a tuple of several that share a model.
 
 People's own workloads come from the search path (`dlbench.extensions`), in Python or TOML.
 """
@@ -30,6 +32,10 @@ class Workload:
     graph: dict[str, Any]
     recipe: dict[str, Any]
     about: str = ""
+    source: str = ""
+    """Where the model comes from, if that has to be said: its form and its parameter count."""
+    aliases: tuple[str, ...] = ()
+    """Other names that `find` knows it by; results have `name` alone."""
     proof: dict[str, Any] | None = None
     """The same model in a smaller size, for the certificate; None: the model itself is small."""
     only_proof: bool = False
@@ -48,18 +54,21 @@ class Workload:
 
 def workloads() -> dict[str, Workload]:
     """All workloads by name."""
-    return _workloads(extensions.search_path())
+    return {name: each for name, each in _named(extensions.search_path()).items()
+            if name == each.name}  # fmt: skip
 
 
 def find(name: str) -> Workload:
-    known = workloads()
+    """The workload of this name or alias."""
+    known = _named(extensions.search_path())
     if name not in known:
         raise unknown("workload", name, known, "dlbench list workloads")
     return known[name]
 
 
 @cache
-def _workloads(_search_path: tuple[Extension, ...]) -> dict[str, Workload]:
+def _named(_search_path: tuple[Extension, ...]) -> dict[str, Workload]:
+    """All workloads by name and by alias."""
     known = [*_built_in(), *_brought()]
     for path, workload in known:
         for graph in (workload.graph, workload.proof_graph):
@@ -67,14 +76,18 @@ def _workloads(_search_path: tuple[Extension, ...]) -> dict[str, Workload]:
                 recipes.check(graph, workload.recipe)
             except GraphError as error:
                 raise UserError(f"{path} can't be used: {error}", "Correct the file.") from error
-    return extensions.by_name("workload", known)
+    called = [(path, replace(w, name=alias)) for path, w in known for alias in w.aliases]
+    named = extensions.by_name("workload", [*known, *called])
+    own = {alias: workload for _, workload in known for alias in workload.aliases}
+    return {name: own.get(name, workload) for name, workload in named.items()}
 
 
 def _built_in() -> Iterator[tuple[Path, Workload]]:
     for module in pkgutil.iter_modules(__path__):
         if not module.name.startswith("_"):
             loaded = importlib.import_module(f"{__name__}.{module.name}")
-            yield Path(str(loaded.__file__)), loaded.WORKLOAD
+            for workload in getattr(loaded, "WORKLOADS", None) or (loaded.WORKLOAD,):
+                yield Path(str(loaded.__file__)), workload
 
 
 def _brought() -> Iterator[tuple[Path, Workload]]:
@@ -83,11 +96,13 @@ def _brought() -> Iterator[tuple[Path, Workload]]:
 
     for extension, path in extensions.files("workloads", ".py", ".toml"):
         if path.suffix == ".toml":
-            workload = _toml.load(path)
+            defined = [_toml.load(path)]
         else:
-            workload = _checked(path, extensions.load_python(extension, path, "WORKLOAD", Workload))
-        _check_dataset(path, workload.dataset)
-        yield path, replace(workload, origin=extension.name)
+            loaded = extensions.load_python(extension, path, "WORKLOAD", Workload)
+            defined = [_checked(path, workload) for workload in loaded]
+        for workload in defined:
+            _check_dataset(path, workload.dataset)
+            yield path, replace(workload, origin=extension.name)
 
 
 def _checked(path: Path, workload: Workload) -> Workload:

@@ -7,14 +7,14 @@ those whose 0 means that they are not used.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from dlbench.errors import unknown
 from dlbench.planning import recipes
 from dlbench.workloads._table import Table
 
-_KEYS = {"batch", "epochs", "shuffle", "warmup", "optimizer", "losses", "metrics"}
+_KEYS = set(inspect.signature(recipes.recipe).parameters)
 
 
 def read_recipe(table: Table, outputs: Collection[str]) -> dict[str, Any]:
@@ -25,7 +25,11 @@ def read_recipe(table: Table, outputs: Collection[str]) -> dict[str, Any]:
         "epochs": table.count("epochs"),
         "shuffle": table.get("shuffle", bool, True),
         "warmup": table.count("warmup", 10, least=0),
-        "optimizer": _optimizer(table.table("optimizer")),
+        "optimizer": _built(table.table("optimizer"), recipes.OPTIMIZERS),
+        "schedule": _optional(table, "schedule", lambda each: _built(each, recipes.SCHEDULES)),
+        "clip": table.get("clip", float) if table.values.get("clip") is not None else None,
+        "stopping": _optional(table, "stopping", lambda each: _called(each, recipes.stopping)),
+        "augment": _optional(table, "augment", lambda each: _called(each, recipes.augmentation)),
         "losses": [
             {
                 **_head(loss, recipes.LOSSES, outputs, {"weight"}),
@@ -37,19 +41,30 @@ def read_recipe(table: Table, outputs: Collection[str]) -> dict[str, Any]:
     }
 
 
-def _optimizer(table: Table) -> dict[str, Any]:
+def _optional(
+    table: Table, key: str, read: Callable[[Table], dict[str, Any]]
+) -> dict[str, Any] | None:
+    return read(table.table(key)) if table.values.get(key) is not None else None
+
+
+def _built(table: Table, kinds: Mapping[str, Callable[..., dict[str, Any]]]) -> dict[str, Any]:
+    """An optimiser or a schedule, by its name."""
+    return _called(table, kinds[_one_of(table, "name", kinds)], "name")
+
+
+def _called(table: Table, build: Callable[..., dict[str, Any]], *others: str) -> dict[str, Any]:
     """Every coefficient that has no 0 for "not used" must be written down."""
-    build = recipes.OPTIMIZERS[_one_of(table, "name", recipes.OPTIMIZERS)]
-    settings = inspect.signature(build).parameters
-    table.refuse_others({"name", *settings})
-    values = {
-        key: table.get(
-            key,
-            bool if isinstance(setting.default, bool) else float,
-            setting.default if setting.default in (0.0, False) else None,
-        )
-        for key, setting in settings.items()
-    }
+    settings = inspect.signature(build, eval_str=True).parameters
+    table.refuse_others({*others, *settings})
+    values: dict[str, Any] = {}
+    for key, setting in settings.items():
+        unused = setting.default if setting.default in (0, False) else None
+        if setting.annotation is int:
+            values[key] = table.count(key, unused, least=0)
+        elif setting.annotation == float | None:
+            values[key] = None if table.values.get(key) is None else table.get(key, float)
+        else:
+            values[key] = table.get(key, setting.annotation, unused)
     return build(**values)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from dlbench.errors import UserError, unknown
+from dlbench.toml_file import read_toml
 
 _Value = TypeVar("_Value")
 _WORDS: dict[type, str] = {
@@ -32,8 +32,8 @@ class Table:
     @classmethod
     def read(cls, file: Path) -> Table:
         try:
-            return cls(file, "", tomllib.loads(file.read_text(encoding="utf-8")))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            return cls(file, "", read_toml(file))
+        except (OSError, ValueError) as error:
             raise UserError(f"{file} can't be read: {error}.", "Correct the file.") from error
 
     def error(self, key: str, problem: str, remedy: str) -> UserError:

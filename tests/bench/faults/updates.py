@@ -27,14 +27,14 @@ class Dampened(Optimizer):
     def _sgd(self, key: Any, g: Any) -> Any:
         slots, o = self._slots(key, g), self._o
         slots[0] = o["momentum"] * slots[0] + (1 - o["momentum"]) * g
-        return o["lr"] * (g + o["momentum"] * slots[0] if o["nesterov"] else slots[0])
+        return self.lr * (g + o["momentum"] * slots[0] if o["nesterov"] else slots[0])
 
 
 class Classical(Optimizer):
     def _sgd(self, key: Any, g: Any) -> Any:
         slots, o = self._slots(key, g), self._o
         slots[0] = o["momentum"] * slots[0] + g
-        return o["lr"] * slots[0]
+        return self.lr * slots[0]
 
 
 class WithDecay(Optimizer):
@@ -95,7 +95,7 @@ class Decoupled(WithDecay):
         for node, values in steps.items():
             for name in values:
                 if is_decayed(name):
-                    values[name] = values[name] + own["lr"] * decay * weights[node][name]
+                    values[name] = values[name] + self.lr * decay * weights[node][name]
         return steps
 
 
@@ -104,7 +104,7 @@ class Uncorrected(Optimizer):
         slots, o = self._slots(key, g), self._o
         slots[0] = o["beta1"] * slots[0] + (1 - o["beta1"]) * g
         slots[1] = o["beta2"] * slots[1] + (1 - o["beta2"]) * g * g
-        return o["lr"] * slots[0] / (np.sqrt(slots[1]) + o["epsilon"])
+        return self.lr * slots[0] / (np.sqrt(slots[1]) + o["epsilon"])
 
 
 class EpsilonInside(Optimizer):
@@ -113,7 +113,7 @@ class EpsilonInside(Optimizer):
         slots[0] = o["beta1"] * slots[0] + (1 - o["beta1"]) * g
         slots[1] = o["beta2"] * slots[1] + (1 - o["beta2"]) * g * g
         m, v = slots[0] / (1 - o["beta1"] ** self._t), slots[1] / (1 - o["beta2"] ** self._t)
-        return o["lr"] * m / np.sqrt(v + o["epsilon"])
+        return self.lr * m / np.sqrt(v + o["epsilon"])
 
 
 class EpsilonBeforeCorrection(Optimizer):
@@ -123,7 +123,7 @@ class EpsilonBeforeCorrection(Optimizer):
         slots, o = self._slots(key, g), self._o
         slots[0] = o["beta1"] * slots[0] + (1 - o["beta1"]) * g
         slots[1] = o["beta2"] * slots[1] + (1 - o["beta2"]) * g * g
-        rate = o["lr"] * np.sqrt(1 - o["beta2"] ** self._t) / (1 - o["beta1"] ** self._t)
+        rate = self.lr * np.sqrt(1 - o["beta2"] ** self._t) / (1 - o["beta1"] ** self._t)
         return rate * slots[0] / (np.sqrt(slots[1]) + o["epsilon"])
 
 
@@ -145,7 +145,7 @@ class AdadeltaEpsilonOutside(Optimizer):
         slots[0] = rho * slots[0] + (1 - rho) * g * g
         d = g * (np.sqrt(slots[1]) + epsilon) / (np.sqrt(slots[0]) + epsilon)
         slots[1] = rho * slots[1] + (1 - rho) * d * d
-        return o["lr"] * d
+        return self.lr * d
 
 
 class DropsAtStep50(Optimizer):
@@ -153,6 +153,10 @@ class DropsAtStep50(Optimizer):
         if self._t == 50:
             self._o = {**self._o, "lr": self._o["lr"] * 0.1}
         return super().steps(weights, gradients)
+
+    @property
+    def lr(self) -> float:
+        return super().lr if self.rate is None else self.rate * (0.1 if self._t > 50 else 1)
 
 
 class Clipped(Optimizer):

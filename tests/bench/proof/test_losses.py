@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from bench import data
+from bench.proof import model
+from bench.proof.compare import Mismatch
 from dlbench.planning.graph import Graph
 from tests.bench.proof.faulty import (
     Faulty,
@@ -126,3 +129,23 @@ def _with_maps(folder: Path, job: Json) -> Any:
         arrays = {name: np.load(folder / file) for name, file in files.items()}
         splits[split] = Maps(arrays, job["data"]["divide"])
     return splits
+
+
+@pytest.mark.parametrize(("off", "found"), [(2e-10, False), (2e-5, True)])
+def test_a_reported_loss_that_is_next_to_nothing(off: float, found: bool) -> None:
+    """It is held against the usual ones: float32 has no more digits of what it is the rest of."""
+    wanted = [1.1, 0.9, 7.45e-6]
+    walk = SimpleNamespace(
+        losses=[1.1, 0.9, 7.45e-6 + off], wanted_losses=wanted, loss_spreads=[0.0] * 3
+    )
+    sides: Any = SimpleNamespace(
+        recipe={"losses": [{"output": "logits"}]},
+        wanted_gradients=lambda: ((1.0, {}, {}), (0.0, {}, {})),
+        gradients=lambda: (1.0, {}),
+        recipe_walk=lambda: walk,
+    )
+    if not found:
+        assert model.loss(sides)["error"] < 1e-6
+        return
+    with pytest.raises(Mismatch, match="reported of step 3"):
+        model.loss(sides)

@@ -7,8 +7,15 @@ from typing import Any
 import numpy as np
 
 from bench.proof.drawn import without_dropout
+from bench.reference.model import Reference
+from dlbench.planning import recipes
+from dlbench.planning.graph import Graph
 from dlbench.workloads import find as find_workload
+from tests.bench.faults.dropping import SameInEachStep
+from tests.bench.faults.proving import Case
+from tests.bench.faults.proving import failures as failed_checks
 from tests.bench.proof.faulty import Faulty, Json, adapter, changed, failures
+from tests.bench.random_graphs import arrays_for
 
 
 class AlwaysTraining(Faulty):
@@ -110,6 +117,24 @@ class Masked(Faulty):
 
 def test_the_same_dropout_in_every_step() -> None:
     assert "drops the same" in failures("digits-cnn", adapter(Masked))["dropout"]["detail"]
+
+
+def test_the_same_dropout_in_every_step_where_it_hardly_changes_the_loss() -> None:
+    g = Graph("faint")
+    x = g.input("x", (5,))
+    g.outputs(g.dense(x, 3, name="logits"), g.dense(g.dropout(x, 0.5), 3, name="faint"))
+    losses = [
+        recipes.loss("softmax-cross-entropy", "logits", "label"),
+        recipes.loss("softmax-cross-entropy", "faint", "label", weight=1e-4),
+    ]
+    optimizer = recipes.sgd(0.01)
+    recipe = recipes.recipe(batch=8, epochs=1, optimizer=optimizer, losses=losses, metrics=[])
+    graph = g.to_json()
+    case = Case(0, graph, recipe, arrays_for(graph, recipe, 40, 1))
+    assert not list(failed_checks(case, Reference))
+    check = next(failed_checks(case, SameInEachStep))
+    assert (check["name"], check["node"]) == ("dropout", "dropout1")
+    assert "drops the same" in check["detail"]
 
 
 def test_batchnorm_momentum_exchanged_with_its_complement() -> None:

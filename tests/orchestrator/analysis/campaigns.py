@@ -34,10 +34,21 @@ class Cell:
     reason: str = ""
     log: str = ""
     seeds: Sequence[int] = ()
+    outcomes: Sequence[Outcome] = ()
+    """One a round, in place of `outcome`."""
+    steps: int | None = None
+    source: str = "real"
+    others_percent: float = 0.0
+    """What other programs took of the machine."""
 
 
 def write(
-    folder: Path, cells: Sequence[Cell], *, machine: str = "aaaaaaaabbbbbbbb", name: str = "one"
+    folder: Path,
+    cells: Sequence[Cell],
+    *,
+    machine: str = "aaaaaaaabbbbbbbb",
+    name: str = "one",
+    day: str = "2026-11-16",
 ) -> Path:
     """A campaign in which every cell ran once a round."""
     planned: list[tuple[Trial, Cell, float]] = []
@@ -51,7 +62,7 @@ def write(
     )  # fmt: skip
     campaign = Campaign.create(folder, about, [trial for trial, _, _ in planned])
     for trial, cell, value in planned:
-        campaign.write_result(_result(trial, cell, value, machine))
+        campaign.write_result(_result(trial, cell, value, machine, day))
         own = campaign.trial_folder(trial.id)
         (own / "out").mkdir()
         (own / "log.txt").write_text(cell.log)
@@ -64,26 +75,34 @@ def _trial(cell: Cell, turn: int, index: int) -> Trial:
         id="", index=index, round=turn, release=cell.release, workload=cell.workload,
         device=cell.device, engine="process", setting="matched", variant=cell.variant,
         seed=cell.seeds[turn] if cell.seeds else 1 + turn, repeat=turn, epochs=cell.epochs,
-        steps=None, data="real", threads=None, cpus=None, memory_bytes=None, seconds=60.0,
-        gpus=(), save=False,
+        steps=cell.steps, data=cell.source, threads=None, cpus=None, memory_bytes=None,
+        seconds=60.0, gpus=(), save=False,
     )  # fmt: skip
     kept = {key: getattr(trial, key) for key in ("release", "workload", "device", "variant")}
     return replace(trial, id=digest([kept, trial.seed, trial.epochs, turn])[:16])
 
 
-def _result(trial: Trial, cell: Cell, value: float, machine: str) -> TrialResult:
+def _result(trial: Trial, cell: Cell, value: float, machine: str, day: str) -> TrialResult:
     same = ("id", "index", "round", "release", "workload", "device", "engine", "setting",
             "variant", "seed", "repeat")  # fmt: skip
     return TrialResult(
         **{key: getattr(trial, key) for key in same},
-        outcome=cell.outcome,
+        outcome=cell.outcomes[trial.round] if cell.outcomes else cell.outcome,
         reason=cell.reason,
-        started=f"2026-11-16T03:{trial.index // 60 % 60:02}:{trial.index % 60:02}+00:00",
+        started=f"{day}T03:{trial.index // 60 % 60:02}:{trial.index % 60:02}+00:00",
         wall_s=20.0,
         metrics={**cell.metrics, cell.metric: value},
-        resources=Resources("cgroup-v2", 3, memory_peak_bytes=10**8),
+        resources=Resources(
+            "cgroup-v2",
+            3,
+            memory_peak_bytes=10**8,
+            cpu_percent_mean=50.0,
+            system_cpu_percent_mean=50.0 + cell.others_percent,
+        ),
         curve=[{"epoch": 1, "train_s": 1.0, "loss": 2.0, "accuracy": 0.5}],
-        scale=Scale(epochs=cell.epochs, batch=32, data="d" * 64, source="real"),
+        scale=Scale(
+            epochs=cell.epochs, batch=32, data="d" * 64, source=cell.source, steps=cell.steps
+        ),
         certified=cell.certified,
         machine=machine,
     )

@@ -21,8 +21,12 @@ def test_a_real_difference_is_said_with_factor_and_interval(
     folder = write(tmp_path / "c", [Cell("a@1", around(1.0)), Cell("b@1", around(1.5))])
     said = command("compare", folder, "--metric", "time")
     assert said.code == 0
-    assert "With 10 pairs the least p is 0.00195" in said.out
     assert "a@1 is fastest: faster than b@1 by a factor of 1.5" in said.out
+    assert "10 runs of each can show a difference. Runs of the same round and seed" in said.out
+    assert "p = " not in said.out
+    verbose = command("compare", folder, "--metric", "time", "--verbose")
+    assert "a@1, b@1: signed ranks, 10 runs of each: p = 0.002" in verbose.out
+    assert "The least p that 10 runs of each can reach is 0.00195; needed: 0.05." in verbose.out
     pair = dlbench.open(folder).compare("time").pairs().row(0, named=True)
     assert pair["verdict"] == "better"
     assert pair["estimate"] == pytest.approx(1 / 1.5)
@@ -30,10 +34,10 @@ def test_a_real_difference_is_said_with_factor_and_interval(
 
 
 def test_too_few_runs_is_not_no_difference(tmp_path: Path, command: Command) -> None:
-    few = write(tmp_path / "few", [Cell("a@1", around(1.0, 5)), Cell("b@1", around(1.5, 5))])
+    few = write(tmp_path / "few", [Cell("a@1", around(1.0, 4)), Cell("b@1", around(1.5, 4))])
     said = command("compare", few, "--metric", "time")
-    assert "With 5 pairs the least p is 0.0625, above 0.05: no difference can be shown" in said.out
-    assert "6 pairs are needed" in said.out
+    assert "4 runs of each cannot show any difference: 5 of each are needed." in said.out
+    assert "range of 4 runs" in said.out and "95 % interval" not in said.out
     alike = [Cell("a@1", around(1.0)), Cell("b@1", around(1.0)[::-1])]
     said = command("compare", write(tmp_path / "alike", alike), "--metric", "time")
     assert "a@1 is not shown to differ from b@1" in said.out
@@ -65,7 +69,7 @@ def test_uncertified_and_truncated_groups_are_set_apart_with_the_reason(
     assert "a@1 is fastest: faster than b@1" in said.out
     assert "c@1 is not ranked: uncertified." in said.out
     assert "d@1 is not ranked: uncertified." in said.out
-    assert "e@1 is not ranked: truncated." in said.out
+    assert "e@1 is not ranked: no run finished." in said.out
     assert "e@1: 10 of 10 trials did not complete (10 timeout)." in said.out
     comparison = dlbench.open(folder).compare("time").cases[0].comparison
     assert comparison.ranking == ("a@1", "b@1")
@@ -207,11 +211,11 @@ def test_a_regression_exits_with_1_and_says_why(tmp_path: Path, command: Command
     assert "ok: a@1 on digits-cnn: step_ms > 1.05 is not met" in passed.out
 
 
-def test_too_few_runs_are_no_regression_but_said(tmp_path: Path, command: Command) -> None:
+def test_too_few_runs_are_undecided(tmp_path: Path, command: Command) -> None:
     old = write(tmp_path / "old", [Cell("a@1", around(1.0, 3))])
     new = write(tmp_path / "new", [Cell("a@1", around(1.5, 3))], name="n")
     said = command("compare", new, "--baseline", old, "--fail-if", "time > 1.05", "--json")
-    assert said.code == 0
+    assert said.code == said.json["exit_code"] == 3
     assert said.json["regressions"][0]["result"] == "too few runs"
 
 
@@ -223,14 +227,20 @@ def test_a_new_version_is_held_against_the_old_one(tmp_path: Path, command: Comm
     assert "a@1.1.dev7 (baseline a@1.0) on digits-cnn" in said.out
 
 
-def test_a_baseline_that_proves_nothing_is_an_error(tmp_path: Path, command: Command) -> None:
+def test_a_baseline_that_proves_nothing_never_passes(tmp_path: Path, command: Command) -> None:
     new = write(tmp_path / "new", [Cell("a@1", around(1.0))])
     elsewhere = write(tmp_path / "else", [Cell("a@1", around(1.0))], machine="b" * 16, name="e")
     other = write(tmp_path / "other", [Cell("b@1", around(1.0))], name="o")
-    for baseline, why in ((elsewhere, "different machine"), (other, "nothing in common")):
+    for baseline, code, why in (
+        (elsewhere, 3, "UNDECIDED: a@1 on digits-cnn: time > 1.05 cannot be checked: not comp"),
+        (other, 4, "MISSING: a@1 on digits-cnn: time > 1.05 cannot be checked: the baseline does"),
+    ):
         said = command("compare", new, "--baseline", baseline, "--fail-if", "time > 1.05")
-        assert said.code == 2
-        assert why in said.err
+        assert said.code == code
+        assert why in said.out
+    unlike = write(tmp_path / "u", [Cell("a@1", around(1.0), workload="mnist-cnn")], name="u")
+    said = command("compare", new, "--baseline", unlike, "--fail-if", "time > 1.05")
+    assert said.code == 2 and "nothing in common" in said.err
     assert command("compare", new, "--fail-if", "time > 1.05").code == 2
     assert command("compare", new, "--baseline", new, "--fail-if", "time >> 1").code == 2
 
@@ -272,7 +282,7 @@ def test_show_ranks_what_compare_ranks(tmp_path: Path, command: Command) -> None
         "d@1 is not ranked: uncertified.",
     ):
         assert sentence in shown and sentence in compared
-    rows = [line.split() for line in shown.splitlines() if line[1:].startswith("@1 ")]
+    rows = [line.split() for line in shown.splitlines() if line[1:].startswith("@1  ")]
     assert [row[0] for row in rows] == ["a@1", "b@1", "c@1", "d@1", "a@1", "b@1"]
     assert "ok, not checked" in " ".join(rows[2]) and "ok, NOT certified" in " ".join(rows[3])
     assert "digits-cnn (gpu)" in shown

@@ -13,7 +13,7 @@ NOT_USED_BY = {
     "campaigns": {"analysis", "sharing", "report", "cli"},
     "analysis": {"sharing", "report", "cli"},
     "sharing": {"report", "cli"},
-    "report": {"sharing", "cli"},
+    "report": {"sharing", "cli", "running"},
 }
 
 

@@ -43,19 +43,16 @@ def test_every_table_has_its_documented_columns(invented: Path) -> None:
         assert {c.name: c.dtype for c in columns}.items() <= dict(schema).items(), name
 
 
-def test_a_value_of_the_wrong_type_is_null_not_a_traceback(tmp_path: Path) -> None:
+def test_a_metric_may_be_called_like_a_column_and_text_is_printable(tmp_path: Path) -> None:
     folder = write(tmp_path / "c", [Cell("a@1", [1.0, 2.0])])
     path = next((folder / "trials").glob("*/trial.json"))
     content = json.loads(path.read_text())
-    content |= {"seed": "x", "certified": "yes", "metrics": {"train_s": [], "release": 3.0}}
-    content["reason"] = "\x1b[31mred"
+    content |= {"metrics": {"train_s": None, "release": 3.0}, "reason": "\x1b[31mred\ud800"}
     path.write_text(json.dumps(content))
     results = dlbench.open(folder)
     row = results.trials().filter(pl.col("id") == content["id"]).row(0, named=True)
-    assert row["seed"] is row["certified"] is row["train_s"] is None
-    assert row["release"] == "a@1"
-    assert row["metric_release"] == 3.0
-    assert "\x1b" not in row["reason"]
+    assert (row["train_s"], row["release"], row["metric_release"]) == (None, "a@1", 3.0)
+    assert row["reason"] == r"\x1b[31mred\ud800"
 
 
 def test_damage_is_named(tmp_path: Path) -> None:
@@ -65,7 +62,7 @@ def test_damage_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"trial\.json is damaged"):
         dlbench.open(folder).trials()
     (folder / "plan.jsonl").write_text('{"id": "../../etc"}\n')
-    with pytest.raises(UserError, match="not the id of a trial"):
+    with pytest.raises(UserError, match=r"line 1: id is '../../etc'"):
         dlbench.open(folder)
     with pytest.raises(UserError, match="holds no campaign"):
         dlbench.open(tmp_path)

@@ -46,7 +46,7 @@ def test_objects_links_and_pipes_are_refused(tmp_path: Path) -> None:
         read_arrays(path, _LIMIT)
     path.unlink()
     os.mkfifo(path)
-    with pytest.raises(UserError, match="not a regular file"):
+    with pytest.raises(UserError, match="not a plain file"):
         read_arrays(path, _LIMIT)
 
 

@@ -16,29 +16,27 @@ def error(outcome: str) -> Event:
 
 
 @pytest.mark.parametrize(
-    ("exit", "events", "violation", "outcome", "words"),
+    ("exit", "events", "outcome", "words"),
     [
-        (Exit(0), [RESULT, END], None, Outcome.OK, ""),
-        (Exit(0), [CHECK, END], None, Outcome.OK, ""),
-        (Exit(0), [RESULT], None, Outcome.CRASHED, "without a result"),
-        (Exit(0), [END], None, Outcome.CRASHED, "without a result"),
-        (Exit(0), [RESULT, END], "a torn line", Outcome.CRASHED, "a torn line"),
-        (Exit(-9, oom=True), [error("crashed")], None, Outcome.OOM, "memory limit"),
-        (Exit(1), [error("diverged")], None, Outcome.DIVERGED, "It says so."),
-        (Exit(1), [error("gpu-oom")], None, Outcome.GPU_OOM, "It says so."),
-        (Exit(-11), [], None, Outcome.CRASHED, "SIGSEGV"),
-        (Exit(-99), [], None, Outcome.CRASHED, "signal 99"),
-        (Exit(7), [], None, Outcome.CRASHED, "exit code 7"),
+        (Exit(0), [RESULT, END], Outcome.OK, ""),
+        (Exit(0), [CHECK, END], Outcome.OK, ""),
+        (Exit(0), [RESULT], Outcome.CRASHED, "without a result"),
+        (Exit(0), [END], Outcome.CRASHED, "without a result"),
+        (Exit(-25), [], Outcome.OUTPUT_LIMIT, "limit on output"),
+        (Exit(-9, oom=True), [error("crashed")], Outcome.OOM, "memory limit"),
+        (Exit(1), [error("diverged")], Outcome.DIVERGED, "It says so."),
+        (Exit(1), [error("gpu-oom")], Outcome.GPU_OOM, "It says so."),
+        (Exit(-11), [], Outcome.CRASHED, "SIGSEGV"),
+        (Exit(-99), [], Outcome.CRASHED, "signal 99"),
+        (Exit(7), [], Outcome.CRASHED, "exit code 7"),
     ],
 )
-def test_the_cause(
-    exit: Exit, events: list[Event], violation: str | None, outcome: Outcome, words: str
-) -> None:
-    found, reason = classify(exit, events, violation)
+def test_the_cause(exit: Exit, events: list[Event], outcome: Outcome, words: str) -> None:
+    found, reason = classify(exit, events)
     assert found is outcome
     assert words in reason
 
 
 @pytest.mark.parametrize("claim", ["ok", "timeout", "interrupted", "build-failed", "nonsense"])
 def test_a_trial_can_not_claim_what_only_its_host_knows(claim: str) -> None:
-    assert classify(Exit(1), [error(claim)], None)[0] is Outcome.CRASHED
+    assert classify(Exit(1), [error(claim)])[0] is Outcome.CRASHED

@@ -8,6 +8,7 @@ import math
 import pytest
 
 from dlbench.campaigns.outcomes import Outcome
+from dlbench.campaigns.trial_file import result_of
 from dlbench.campaigns.trial_result import (
     Scale,
     TrialResult,
@@ -87,16 +88,16 @@ def test_the_curve_leaves_out_what_is_no_number() -> None:
 )
 def test_what_is_written_is_read(resources: Resources | None) -> None:
     whole = result(resources=resources, scale=Scale(epochs=2, batch=32), outcome=Outcome.OOM)
-    assert TrialResult.from_json(json.loads(json.dumps(whole.to_json()))) == whole
+    assert result_of(json.loads(json.dumps(whole.to_json()))) == whole
 
 
 def test_unknown_keys_are_left_out() -> None:
     content = result(resources=Resources("cgroup-v2", 3)).to_json()
     for part in (content, content["scale"], content["resources"]):
         part["invented_later"] = 1
-    assert TrialResult.from_json(content).resources == Resources("cgroup-v2", 3)
+    assert result_of(content).resources == Resources("cgroup-v2", 3)
 
 
 def test_another_version_is_refused() -> None:
     with pytest.raises(UserError, match=r"trial\.json has format version 99"):
-        TrialResult.from_json({**result().to_json(), "v": 99})
+        result_of({**result().to_json(), "v": 99})

@@ -51,6 +51,7 @@ def test_help_has_an_example(command: tuple[str, ...]) -> None:
     ("arguments", "words"),
     [
         (("run", "--framework", "pytorhc"), "pytorch"),
+        (("run", "sklearn"), "dlbench list releases"),
         (("run", "--suite", "missing.toml"), "can't be read"),
         (("run", "--engine", "dokcer"), "docker"),
         (("run", "--out", "/proc/nowhere", "--framework", "numpy"), "can't be written"),
@@ -92,7 +93,10 @@ def test_no_interpreter(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 2
     assert "No Python 3.6" in done.stderr
-    assert "uv python install 3.6" in done.stderr
+    assert "uv python install" not in done.stderr, "uv has no Python 3.6"
+    offered = [done.stderr.index(word) for word in ("--engine docker", "pyenv", "conda-forge")]
+    assert offered == sorted(offered)
+    assert "Not tried by dlbench: `conda" in done.stderr
     assert not (tmp_path / "results").exists()
 
 
@@ -102,6 +106,7 @@ def test_no_interpreter(tmp_path: Path) -> None:
         (("list", "releases"), {"framework", "version", "python", "adapter", "devices"}),
         (("list", "workloads"), {"name", "task", "dataset", "parameters"}),
         (("list", "suites"), {"name"}),
+        (("list", "metrics"), {"name", "unit", "better", "meaning"}),
         (("list", "devices"), {"device", "name"}),
         (("data", "list"), {"name", "ready"}),
         (("doctor",), {"topic", "state", "text", "remedy"}),

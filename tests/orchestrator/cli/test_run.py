@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from dlbench.campaigns.folder import Campaign
 from dlbench.cli.options import command_of
-from dlbench.cli.run import RunOptions
+from dlbench.cli.run import RunOptions, _without_paths
 from dlbench.planning.choices import Choices, Option
 from dlbench.sharing.merge import merge
 from tests.orchestrator.command import Command
@@ -27,10 +27,19 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 def parsed(*arguments: str, kind: type[Choices] = RunOptions) -> Choices:
     calls: list[Choices] = []
     app = typer.Typer()
-    app.command()(command_of(kind, calls.append))
+    app.command()(command_of(kind, lambda choices, _given: calls.append(choices)))
     done = CliRunner().invoke(app, list(arguments))
     assert done.exit_code == 0, done.output
     return calls[0]
+
+
+def test_what_was_written_is_known_from_what_is_the_default() -> None:
+    calls: list[frozenset[str]] = []
+    app = typer.Typer()
+    app.command()(command_of(RunOptions, lambda _choices, given: calls.append(given)))
+    for arguments in ([], ["--suite", "quick", "--repeats", "3"], ["numpy"]):
+        assert CliRunner().invoke(app, arguments).exit_code == 0
+    assert calls == [frozenset(), frozenset({"suite", "repeats"}), frozenset({"frameworks"})]
 
 
 def test_nothing_given_is_nothing_chosen() -> None:
@@ -43,13 +52,15 @@ def test_every_option_reaches_its_choice() -> None:
         "--device", "gpu", "--gpu", "0,1", "--engine", "docker", "--setting", "native",
         "--data", "synthetic", "--repeats", "2", "--seed", "3", "--epochs", "4", "--steps", "5",
         "--time-limit", "6m", "--cpus", "1.5", "--memory", "7g", "--threads", "8", "--hz", "9",
-        "--save", "--watch", "--out", "o", "--resume", "r", "--json",
+        "--save", "--watch", "--out", "o", "--resume", "r", "--json", "--against", "d",
+        "--until", "decided", "--at-most", "10", "--label", "mine", "--wait-until-idle", "5m",
     )  # fmt: skip
     assert options == RunOptions(
         suite="x.toml", frameworks=("a", "b:c"), workloads=("w",), devices=("gpu",), gpu="0,1",
         engine="docker", settings=("native",), data="synthetic", repeats=2, seed=3, epochs=4,
         steps=5, time_limit="6m", cpus=1.5, memory="7g", threads="8", hz=9.0, save=True,
-        watch=True, out=Path("o"), resume=Path("r"), json=True,
+        watch=True, out=Path("o"), resume=Path("r"), json=True, against=("d",), until="decided",
+        at_most=10, label="mine", wait_until_idle="5m",
     )  # fmt: skip
     assert all(getattr(options, f.name) != getattr(RunOptions(), f.name) for f in fields(options))
 
@@ -101,6 +112,59 @@ def test_plan_shows_what_run_would_do(command: Command) -> None:
     assert "3 trials with the process engine" in command(
         "plan", "--framework", "numpy", "--engine", "process", "--repeats", "3"
     ).out  # fmt: skip
+
+
+def test_plan_says_beforehand_what_the_repeats_can_show(command: Command) -> None:
+    few = command("plan", "numpy", "jax", "--engine", "process", "--repeats", "3")
+    assert "3 runs of each can't show a difference between 2 contenders" in few.out
+    assert "5 are needed (--repeats 5)" in few.out
+    enough = command("plan", "numpy", "jax", "--engine", "process", "--json").json
+    assert len(enough["trials"]) == 10
+    assert any("can show a difference" in note for note in enough["notes"])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--cpus", "1000"), "--cpus 1000 is more than"),
+        (("--memory", "400000g"), "--memory 400000g is more than"),
+        (("--label", "a/b"), "can't be the name"),
+        (("--until", "dawn"), "decided"),
+        (("--at-most", "9"), "--until decided"),
+    ],
+)
+def test_what_is_not_possible_here_is_said_when_it_is_planned(
+    command: Command, options: tuple[str, ...], words: str
+) -> None:
+    done = command("plan", "numpy", "jax", "--engine", "process", *options)
+    assert done.code == 2
+    assert words in done.err
+    assert done.err.count("\n") == 2, "said more than once"
+
+
+def test_a_gpu_that_is_not_here_is_said_once(command: Command) -> None:
+    from dlbench.monitor.gpu import inventory
+
+    if inventory().devices:
+        pytest.skip("this machine has a GPU")
+    done = command("plan", "pytorch", "tensorflow", "--gpu", "all", "--engine", "process")
+    assert done.code == 0
+    assert done.out.count("will end as `unsupported`") == 1
+
+
+@pytest.mark.parametrize(
+    ("written", "recorded"),
+    [
+        ("/home/me/suite.toml", "suite.toml"),
+        ("--path=/home/me/mine", "--path=mine"),
+        ("--path=~/mine", "--path=mine"),
+        ("~/x", "x"),
+        ("--only=release=/a/b", "--only=release=/a/b"),
+        ("mxnet@1.3.0", "mxnet@1.3.0"),
+    ],
+)
+def test_no_home_folder_is_recorded(written: str, recorded: str) -> None:
+    assert _without_paths([written]) == [recorded]
 
 
 @pytest.mark.parametrize("command_name", ["run", "plan", "verify"])

@@ -13,7 +13,7 @@ LOOK_UP = (
     "run", "plan", "verify", "show", "doctor",
     "list releases", "list workloads", "list datasets", "list suites", "list adapters",
     "images build", "images list", "images verify", "images prune",
-    "data list", "data fetch", "data verify",
+    "data list", "data fetch", "data verify", "data path",
 )  # fmt: skip
 
 

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
+import signal
 import subprocess
 import sys
 import threading
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dlbench.campaigns.folder import Campaign
+from dlbench.campaigns.follower import CampaignFollower
+from dlbench.cli.watch import _ago_s
 from tests.orchestrator.campaigns.growing import ROOT, grow, held_back, made
 
 
@@ -48,3 +54,44 @@ def test_machines_get_one_json_object_a_trial(campaign: Path) -> None:
     )  # fmt: skip
     trials = [json.loads(line) for line in done.stdout.splitlines()]
     assert [trial["id"] for trial in trials] == [t.id for t in Campaign(campaign).trials()]
+
+
+def test_ctrl_c_says_that_the_campaign_goes_on(campaign: Path) -> None:
+    held_back(campaign, 2)
+    with (campaign / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        watch = subprocess.Popen(
+            [sys.executable, "-m", "dlbench", "watch", campaign],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT / "orchestrator",
+        )  # fmt: skip
+        assert watch.stdout is not None
+        watch.stdout.readline()
+        watch.send_signal(signal.SIGINT)
+        text = watch.stdout.read()
+    assert watch.wait(timeout=30) == 1, "not all trials are complete"
+    assert text == f"The campaign goes on. Follow it again: dlbench watch {campaign}\n"
+
+
+def test_a_plan_that_grows_is_followed(campaign: Path) -> None:
+    """With `--until decided` more rounds come after the last trial."""
+    about = Campaign(campaign).about()
+    follower = CampaignFollower(Campaign(campaign))
+    list(follower.news())
+    assert follower.ended()
+    Campaign(campaign).write_about(replace(about, looks=(5, 9)))
+    with (campaign / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert not follower.ended(), "it may go on"
+        assert not follower.grown()
+        trials = Campaign(campaign).trials()
+        Campaign(campaign).write_plan([*trials, replace(trials[0], id="more", index=len(trials))])
+        assert follower.grown()
+        assert follower.left == 1
+    assert not follower.ended()
+
+
+def test_the_clock_of_a_trial_that_runs_already(tmp_path: Path) -> None:
+    (tmp_path / "job.json").write_text("{}")
+    os.utime(tmp_path / "job.json", (time.time() - 100, time.time() - 100))
+    assert 99 < _ago_s(tmp_path) < 200
+    assert _ago_s(tmp_path / "none") == 0

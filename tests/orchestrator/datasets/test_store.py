@@ -6,6 +6,7 @@ import gzip
 import io
 import struct
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +14,7 @@ import pytest
 
 from dlbench.datasets import cifar10, datasets, find, imdb, mnist, store, svhn
 from dlbench.errors import UserError
-
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("DLBENCH_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
+from tests.orchestrator.command import Command
 
 
 def test_digits_come_with_dlbench() -> None:
@@ -48,10 +44,11 @@ def test_a_lost_file_is_found() -> None:
         store.prepare(find("digits"))
 
 
-@pytest.mark.parametrize("name", ["digits", "mnist", "cifar10", "svhn", "imdb", "enthalpy"])
+@pytest.mark.parametrize("name", sorted(datasets()))
 def test_the_synthetic_twin(name: str) -> None:
     dataset = find(name)
-    first, again = dataset.synthetic(60, 20), dataset.synthetic(60, 20)
+    make = dataset.proof or dataset.synthetic
+    first, again = make(60, 20), make(60, 20)
     for split, rows in (("train", 60), ("test", 20)):
         for array, values in first[split].items():
             assert len(values) == rows
@@ -86,12 +83,41 @@ def test_mnist_files(tmp_path: Path) -> None:
 
 
 def test_files_a_user_has_are_checked(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="has no file train-images"):
+    names = [item.name for item in find("mnist").downloads]
+    with pytest.raises(UserError) as caught:
         store.prepare_from(find("mnist"), tmp_path)
+    assert all(name in caught.value.problem for name in names), "all that lack are named at once"
     (tmp_path / "train-images-idx3-ubyte.gz").write_bytes(b"something else")
-    with pytest.raises(UserError, match="not the official file"):
+    with pytest.raises(UserError) as caught:
         store.prepare_from(find("mnist"), tmp_path)
+    assert "has no file train-labels-idx1-ubyte.gz, t10k-images" in caught.value.problem
+    assert (
+        "train-images-idx3-ubyte.gz is not the official file: it has 14 bytes where 9,912,422"
+        in (caught.value.problem)
+    )
+    assert "Get https://ossci-datasets" in caught.value.remedy
     assert not store.is_prepared(find("mnist"), "real")
+
+
+def test_a_copy_stays_until_the_new_one_is_whole(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = store.prepare(find("digits"))
+    # mnist lacks its files; digits needs none, and its conversion fails
+    assert command("data", "fetch", "mnist", "--from", tmp_path, "--again").code == 2
+
+    def broken(_files: object) -> None:
+        raise UserError("It can't be converted.", "Try another.")
+
+    broken_digits = replace(find("digits"), convert=broken)
+    monkeypatch.setattr("dlbench.datasets.find", lambda _name: broken_digits)
+    for options in (("--again",), ("--from", tmp_path, "--again")):
+        assert command("data", "fetch", "digits", *options).code == 2
+    monkeypatch.undo()
+    monkeypatch.setenv("DLBENCH_CACHE", str(tmp_path / "cache"))
+    assert store.verify(find("digits"), "real").digest == before.digest
+    assert store.prepare(find("digits"), again=True).digest == before.digest
+    assert sorted(path.name for path in before.folder.parent.iterdir()) == ["digits-real"]
 
 
 def test_cifar_channels_are_moved_not_reshaped(tmp_path: Path) -> None:

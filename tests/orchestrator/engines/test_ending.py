@@ -57,6 +57,34 @@ def test_children_that_outlive_the_main_process_are_ended(
     wait_for(lambda: not marked(campaign))
 
 
+def test_a_survivor_without_a_mark_is_ended(
+    any_bed: Bed, request_for: RequestFor, campaign: str
+) -> None:
+    """It is of another session and has nothing of the trial's environment; only its ancestors."""
+    request = request_for(
+        """
+        import os, sys, time
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                if os.fork() == 0:
+                    time.sleep(0.3)  # its parent has ended by then
+                words = [sys.executable, "-c", "import time; time.sleep(600)"]
+                os.execve(sys.executable, words, {"SECRET": os.environ["SECRET"]})
+            os._exit(0)
+        time.sleep(1)
+        """
+    )
+    bystander = subprocess.Popen(["sleep", "600"])
+    try:
+        assert run(any_bed, replace(request, variables={"SECRET": campaign})).code == 0
+        wait_for(lambda: not marked(campaign))
+        assert bystander.poll() is None
+    finally:
+        bystander.kill()
+        bystander.wait()
+
+
 ORCHESTRATOR = """
 import sys, time
 from pathlib import Path

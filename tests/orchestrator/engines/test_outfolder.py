@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dlbench.engines.boundedlog import BoundedLog
-from dlbench.engines.outfolder import ENDLESS, open_regular, size
+from dlbench.engines.outfolder import ENDLESS, clear, open_regular, size
 
 
 def test_size_counts_what_is_there_and_follows_nothing(tmp_path: Path) -> None:
@@ -77,3 +77,28 @@ def test_a_log_does_not_follow_a_link(tmp_path: Path) -> None:
     with pytest.raises(OSError):
         BoundedLog(tmp_path / "log")
     assert (tmp_path / "victim").read_text() == "untouched"
+
+
+def test_clear_deletes_everything_and_follows_nothing(tmp_path: Path) -> None:
+    out, other = tmp_path / "out", tmp_path / "other"
+    (out / "deep/er").mkdir(parents=True)
+    (out / "deep/er/file").write_text("x")
+    other.mkdir()
+    (other / "kept").write_text("x")
+    (out / "link").symlink_to(other)
+    (out / "deep/link").symlink_to(other / "kept")
+    os.mkfifo(out / "pipe")
+    for _ in range(3000):  # deeper than Python can descend, and a longer path than there can be
+        (out / "x").mkdir()
+        (out / "x/file").write_text("x")
+        if (out / "deepest").exists():
+            (out / "deepest").rename(out / "x/y")
+        (out / "x").rename(out / "deepest")
+    (out / "deep").chmod(0)
+    clear(out)
+    assert list(out.iterdir()) == []
+    assert (other / "kept").exists()
+    (tmp_path / "to-other").symlink_to(other)
+    clear(tmp_path / "to-other")
+    clear(tmp_path / "none")
+    assert (other / "kept").exists()

@@ -102,8 +102,8 @@ def test_verify_names_what_was_smuggled_into_an_image(
 ) -> None:
     release = make_release(python=PYTHONS)
     built = images.build(docker_client, release, "cpu")
-    code = "import os, tinyframe as t; os.mkdir(os.path.dirname(t.__file__) + '/{}')"
-    smuggle = code.format("spy-6.6.dist-info")
+    code = "import os, tinyframe as t; os.mkdir(os.path.dirname(t.__file__) + '/{}');"
+    smuggle = code.format("spy-6.6.dist-info") + "open(t.__file__, 'a').write('pass')"
     container = docker_client.containers.create(
         built.id, ["python", "-c", smuggle], user="0", network_mode="none"
     )
@@ -116,7 +116,10 @@ def test_verify_names_what_was_smuggled_into_an_image(
     found = images.find_image(docker_client, release, "cpu")
     assert found is not None
     assert found.id == forged.id  # It has all the labels, and is the newest.
-    assert images.verify(docker_client, release, "cpu") == ["spy 6.6 is not in the lock"]
+    assert images.verify(docker_client, release, "cpu") == [
+        "spy 6.6 is not in the lock",
+        "tinyframe.py is changed",
+    ]
 
 
 def test_a_failed_build_shows_the_end_of_its_log_and_leaves_nothing(

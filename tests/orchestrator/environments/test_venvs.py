@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -53,6 +56,27 @@ def test_an_environment_holds_what_the_lock_says_and_nothing_else(
     site = "import sysconfig; print(sysconfig.get_path('purelib'))"
     # Compiled ahead: a read-only environment would compile again in every trial.
     assert list((Path(told(prepared.python, site)) / "__pycache__").glob("tinyframe.*.pyc"))
+
+
+@pytest.mark.usefixtures("shop")
+def test_changed_missing_and_added_files_are_named(make_release: MakeRelease) -> None:
+    release = make_release()
+    prepared = venvs.prepare(release, "cpu")
+    site = next((prepared.python.parent.parent / "lib").glob("python*/site-packages"))
+    module, record = site / "tinyframe.py", next(site.glob("tinyframe-*.dist-info/RECORD"))
+    good = module.read_text()
+    module.unlink()  # it may be a link to the same file of the cache
+    module.write_text(good.replace("1.2", "1.3"))
+    forged = base64.urlsafe_b64encode(hashlib.sha256(module.read_bytes()).digest()).decode()
+    record.write_text(re.sub(r"(tinyframe\.py,sha256=)[^,]+", rf"\1{forged.rstrip('=')}",
+                             record.read_text()))  # fmt: skip
+    (site / "spy.pth").write_text("import os")
+    next(site.glob("tinyframe-*.dist-info/METADATA")).unlink()
+    assert venvs.differences(release, "cpu") == [
+        "tinyframe.py is changed",
+        "tinyframe-1.2.dist-info/METADATA is missing",
+        "spy.pth is of no package",
+    ]
 
 
 def test_a_second_preparation_asks_nobody(make_release: MakeRelease, shop: Path) -> None:

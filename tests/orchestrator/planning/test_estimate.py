@@ -11,8 +11,7 @@ from dlbench.engines.process import ProcessEngine
 from dlbench.environments import releases
 from dlbench.environments.releases import Release
 from dlbench.planning.choices import Choices
-from dlbench.planning.estimate import Forecast, flops, forecast
-from dlbench.planning.graph import Graph
+from dlbench.planning.estimate import Forecast, forecast
 from dlbench.planning.plan import draft
 from dlbench.running.workshop import Workshop
 
@@ -71,11 +70,3 @@ def test_the_forecast_as_json() -> None:
     assert content["total_s"] == pytest.approx(
         sum(trial["estimate_s"] for trial in content["trials"]), abs=0.2
     )
-
-
-def test_arithmetic_of_a_forward_pass() -> None:
-    g = Graph("small")
-    x = g.input("image", (5, 5, 2))
-    x = g.conv2d(x, 4, 3)  # 3*3 positions, each 3*3*2 x 4 multiplications and additions
-    g.outputs(g.dense(g.flatten(x), 10))
-    assert flops(g.to_json()) == 2 * 9 * 72 + 36 + 2 * 36 * 10

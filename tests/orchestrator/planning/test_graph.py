@@ -8,19 +8,6 @@ from dlbench.planning.graph import Graph, GraphError
 from dlbench.workloads import workloads
 
 
-@pytest.mark.parametrize(
-    ("name", "parameters"),
-    [
-        ("mnist-cnn", 1_199_882),
-        ("cifar10-cnn", 1_250_858),
-        ("imdb-lstm", 5000 * 32 + 4 * (32 * 100 + 100 * 100 + 100) + 101),
-        ("enthalpy-fcrn-10", 2_954_977),
-    ],
-)
-def test_published_parameter_counts(name: str, parameters: int) -> None:
-    assert workloads()[name].parameters == parameters
-
-
 def test_flattened_sizes_of_the_study() -> None:
     def flattened(name: str) -> list[int]:
         nodes = workloads()[name].graph["nodes"]

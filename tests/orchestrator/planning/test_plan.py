@@ -33,14 +33,47 @@ def test_variants_are_contenders() -> None:
     assert [Trial.from_json(trial.to_json()) for trial in trials] == list(trials)
 
 
+def test_a_contender_named_twice_runs_once() -> None:
+    choices = Choices(
+        frameworks=("pytorch", "numpy", "pytorch:eager", "pytorch@2.13.0", "numpy"),
+        against=("numpy:numpy",), workloads=("digits-cnn", "digits-cnn"), devices=("cpu", "cpu"),
+        settings=("matched", "matched"), repeats=2,
+    )  # fmt: skip
+    trials = draft(choices, "process").trials
+    assert len(trials) == 4
+    assert len({(trial.contender, trial.repeat) for trial in trials}) == 4
+
+
+def test_a_baseline_runs_in_the_same_rounds() -> None:
+    trials = draft(Choices(frameworks=("pytorch",), against=("numpy",)), "process").trials
+    assert len(trials) == 10
+    for number in range(5):
+        assert len({trial.release for trial in trials if trial.round == number}) == 2
+    with_suite = draft(Choices(against=("jax",), repeats=1), "process").trials
+    assert len(with_suite) == 4, "the suite's own releases stay"
+
+
+def test_repeats_are_what_the_test_needs() -> None:
+    quick = draft(Choices(), "process").trials
+    assert max(trial.repeat for trial in quick) + 1 == 5
+    alone = draft(Choices(frameworks=("numpy",)), "process").trials
+    assert len(alone) == 3
+
+
 @pytest.mark.parametrize(
     ("choices", "words"),
     [
+        (Choices(frameworks=("pytorch@1.0",)), "Did you mean 'pytorch@1.0.0'"),
+        (Choices(frameworks=("pytorch@1",)), "Did you mean 'pytorch@1.13.1'"),
+        (Choices(frameworks=("pytorch@0.4.1",)), "pytorch is here as 1.0.0"),
+        (Choices(frameworks=("keras@3.15.1",)), "Did you mean 'keras@3.15.1-torch'"),
+        (Choices(frameworks=("pytorch@",)), "pytorch is here as"),
+        (Choices(frameworks=("pytorhc@1.0.0",)), "Did you mean 'pytorch'"),
         (Choices(suite="quik"), "Did you mean 'quick'"),
         (Choices(frameworks=("pytorhc",)), "Did you mean 'pytorch'"),
         (Choices(frameworks=("pytorch@2.13",)), "Did you mean 'pytorch@2.13.0'"),
         (Choices(frameworks=("tensorflow:fti",)), "Did you mean 'fit'"),
-        (Choices(workloads=("mnist",)), "Did you mean 'mnist-cnn'"),
+        (Choices(workloads=("mnist-cn",)), "Did you mean 'mnist-cnn'"),
         (Choices(workloads=("proof-two-branch",)), "dlbench verify"),
         (Choices(devices=("tpu",)), "no device 'tpu'"),
         (Choices(settings=("mached",)), "Did you mean 'matched'"),
@@ -51,7 +84,7 @@ def test_variants_are_contenders() -> None:
         (Choices(threads="some"), "default"),
         (Choices(memory="4q"), "512m or 4g"),
         (Choices(time_limit="soon"), "90s, 15m"),
-        (Choices(cpus=0), "positive"),
+        (Choices(cpus=0), "number from 0.01"),
         (Choices(gpu="first", devices=("cpu",)), "indices"),
         (Choices(frameworks=("numpy",), devices=("gpu",)), "no packages for device 'gpu'"),
     ],
@@ -95,3 +128,10 @@ def test_words_for_times_and_sizes() -> None:
     assert [size(text) for text in ("512m", "4g", "4GiB", "1k")] == [
         512 << 20, 4 << 30, 4 << 30, 1024,
     ]  # fmt: skip
+
+
+def test_far_names_are_not_offered() -> None:
+    with pytest.raises(UserError) as caught:
+        draft(Choices(frameworks=("sklearn",)), "process")
+    assert "keras" not in str(caught.value).partition("Known")[0]
+    assert "Did you mean" not in str(caught.value)

@@ -1,5 +1,5 @@
 """A text that would do harm if anything took it for markup, script or a formula."""
 
 HOSTILE = "</script><img src=x onerror='window.pwned=1'><b>&\u2028\"'`${1}"
-SHOWN = HOSTILE.replace("\u2028", "\ufffd")
-"""As the tables hold it: without what is not printable."""
+SHOWN = HOSTILE.replace("\u2028", r"\u2028")
+"""As it is read: what is not printable stands there as its escape."""

@@ -58,8 +58,8 @@ class Browser:
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self.devtools("Emulation.setEmulatedMedia", features=features)
 
-    def open(self, file: Path) -> None:
-        self._call("POST", "/url", {"url": file.resolve().as_uri()})
+    def open(self, file: Path, fragment: str = "") -> None:
+        self._call("POST", "/url", {"url": f"{file.resolve().as_uri()}{fragment}"})
 
     def run(self, script: str, *arguments: Any) -> Any:
         return self._call("POST", "/execute/sync", {"script": script, "args": list(arguments)})

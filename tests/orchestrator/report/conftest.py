@@ -29,6 +29,16 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def many_repeats(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two workloads on two devices, twenty times: enough to decide."""
+    folder = tmp_path_factory.mktemp("campaigns") / "decided"
+    command = [sys.executable, ROOT / "scripts/make_campaign.py", folder]
+    options = ["--trials", "800", "--workloads", "2", "--steps", "30", "--samples", "5"]
+    subprocess.run([*command, *options], check=True, capture_output=True)
+    return folder
+
+
 @pytest.fixture
 def copy(campaign: Path, tmp_path: Path) -> Path:
     """One that a test may change."""
@@ -58,7 +68,7 @@ def hostile(copy: Path) -> Path:
         path.write_text(json.dumps(result))
     (copy / "plan.jsonl").write_text("".join(json.dumps(trial) + "\n" for trial in plan))
     certificate = {
-        "v": 1, "key": HOSTILE, "release": HOSTILE, "workload": HOSTILE, "variant": HOSTILE,
+        "v": 1, "key": "x", "release": HOSTILE, "workload": HOSTILE, "variant": HOSTILE,
         "device": "cpu", "engine": "process", "passed": False, "reason": HOSTILE,
         "checks": [{"name": HOSTILE, "passed": False, "error": 0.5, "tolerance": 0.1,
                     "node": HOSTILE, "detail": HOSTILE}],
@@ -68,12 +78,23 @@ def hostile(copy: Path) -> Path:
     return copy
 
 
+def _written(campaign: Path, folder: Path) -> Path:
+    target = folder / "report.html"
+    target.write_text(report.html(report.load(campaign)), encoding="utf-8")
+    (folder / "elsewhere.html").write_text("<!doctype html><title>another page</title>")
+    return target
+
+
 @pytest.fixture(scope="session")
 def page(campaign: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of the campaign."""
-    target = tmp_path_factory.mktemp("reports") / "report.html"
-    target.write_text(report.html(report.load(campaign)), encoding="utf-8")
-    return target
+    return _written(campaign, tmp_path_factory.mktemp("reports"))
+
+
+@pytest.fixture(scope="session")
+def decided_page(many_repeats: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a campaign that shows differences."""
+    return _written(many_repeats, tmp_path_factory.mktemp("reports"))
 
 
 @pytest.fixture(scope="session")

@@ -50,6 +50,14 @@ def test_every_module_is_clean(oxlint: Path) -> None:
     assert f"on {len(MODULES)} files" in done.stdout
 
 
+def test_joined_every_name_is_known(oxlint: Path, tmp_path: Path) -> None:
+    """An import under another name is lost where modules become one script."""
+    (tmp_path / "joined.js").write_text(script(), encoding="utf-8")
+    done = lint(oxlint, tmp_path)
+    assert "no-undef" not in done.stdout and "no-redeclare" not in done.stdout, done.stdout
+    assert "on 1 file" in done.stdout
+
+
 @pytest.mark.parametrize("fault", ["missing();", "var a = 1;\nconsole.log(a);", "const a = 1;"])
 def test_the_linter_sees_faults(oxlint: Path, tmp_path: Path, fault: str) -> None:
     (tmp_path / "x.js").write_text(f"{fault}\nexport const x = 1;\n")

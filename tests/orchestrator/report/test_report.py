@@ -5,18 +5,25 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dlbench import report
-from dlbench.analysis.metrics import TRAINING
+from dlbench.analysis.metrics import PEAK_MEMORY, TRAINING, Metric
 from dlbench.campaigns.folder import Campaign
 from dlbench.cli import main
 from dlbench.errors import UserError
 from dlbench.report.answer import answer
-from dlbench.report.matrix import matrices
-from dlbench.report.records import failures
+from dlbench.report.beside_numbers import cautions_of, of_case
+from dlbench.report.charts.convergence import convergence
+from dlbench.report.matrix import Cell, matrices, parts, said
+from dlbench.report.pairs import comparisons
+from dlbench.report.presets import presets
+from dlbench.report.records import failures, group_records, trial_table
 from dlbench.report.tables import Table, inert
 from dlbench.sharing.archive import write_archive
 from dlbench.sharing.merge import merge
@@ -26,6 +33,11 @@ from tests.orchestrator.report.attack import HOSTILE, SHOWN
 @pytest.fixture(scope="session")
 def material(campaign: Path) -> report.Material:
     return report.load(campaign)
+
+
+@pytest.fixture(scope="session")
+def decided(many_repeats: Path) -> report.Material:
+    return report.load(many_repeats)
 
 
 def _dlbench(monkeypatch: pytest.MonkeyPatch, *words: str | Path) -> int:
@@ -39,39 +51,60 @@ def test_three_repeats_are_never_called_a_proof(material: report.Material) -> No
     assert any("of 300 trials complete" in text for text in said.summary)
 
 
+def _cells(material: report.Material, metric: Metric) -> dict[tuple[str, str], Cell]:
+    table = next(m for m in matrices(material) if m.title == metric.title)
+    return {
+        (row.contender, column.title): cell
+        for row in table.rows
+        for column, cell in zip(table.columns, row.cells, strict=True)
+    }
+
+
 def test_an_uncertified_contender_is_shown_apart_and_never_ranked(
     material: report.Material,
 ) -> None:
     refused = [group for group in material.groups if group.proof == "no"]
     assert refused, "the generator makes one"
-    times = next(m for m in matrices(material) if m.title == TRAINING.title)
     for group in refused:
-        row = next(row for row in times.rows if row.contender == group.name)
-        cell = row.cells[times.columns.index(group.case)]
-        assert cell.main == "not certified" and cell.shade is None
-        assert material.against_best(group, TRAINING) is None
+        cell = _cells(material, TRAINING)[group.name, group.case]
+        assert cell.main == "not certified" and cell.state == "apart"
+        assert material.best(group, TRAINING) is None
 
 
 def test_each_case_has_one_best_and_the_others_are_multiples_of_it(
     material: report.Material,
 ) -> None:
-    times = next(m for m in matrices(material) if m.title == TRAINING.title)
-    for column, case in enumerate(times.columns):
-        cells = {row.contender: row.cells[column] for row in times.rows}
-        best = [name for name, cell in cells.items() if cell.under == "best"]
-        assert len(best) == 1
+    cells = _cells(material, TRAINING)
+    for case in material.cases:
         medians = {
             group.name: time.middle
-            for group in material.groups
-            if group.case == case
-            and (time := material.estimate(group, TRAINING)) is not None
-            and group.certified
+            for group in case.groups
+            if group.certified and (time := material.estimate(group, TRAINING)) is not None
         }
-        assert min(medians, key=lambda name: medians[name]) == best[0]
-        for name, cell in cells.items():
-            if cell.main.startswith("×"):
-                ratio = medians[name] / medians[best[0]]
-                assert float(cell.main[1:]) == pytest.approx(ratio, abs=0.25)
+        best = min(medians, key=lambda name: medians[name])
+        own = {name: cells[name, case.label] for name in medians}
+        assert [name for name, cell in own.items() if "best" in cell.details] == [best]
+        for name, cell in own.items():
+            if name != best:
+                size = float(cell.details[0].partition("×")[0])
+                assert size == pytest.approx(medians[name] / medians[best], abs=0.006)
+
+
+def test_an_interval_stands_beside_what_it_is_of(decided: report.Material) -> None:
+    """Seconds never stand beside the interval of a ratio."""
+    for metric in decided.metrics:
+        for cell in _cells(decided, metric).values():
+            for text in (cell.main, *cell.details):
+                if metric.unit and text.endswith(metric.unit):
+                    assert "[" not in text
+            if cell.state == "best":
+                value, around = float(cell.main.split()[0].replace(",", "")), cell.details[0]
+                low, high = (float(x.replace(",", "")) for x in around[1:-1].split(", "))
+                assert low <= value <= high
+            elif cell.main.endswith((metric.kind.better, metric.kind.worse)):
+                size = float(re.split("[× ]", cell.main)[0])
+                low, high = (float(x) for x in cell.details[0][1:-1].split(", "))
+                assert low <= size <= high
 
 
 def test_a_failed_trial_is_told_with_reason_log_and_the_command_that_repeats_it(
@@ -193,3 +226,174 @@ def test_a_report_of_an_archive_lies_beside_it(
     assert _dlbench(monkeypatch, "report", tmp_path / "c.dlbench") == 0
     assert (tmp_path / "c.html").is_file()
     assert str(tmp_path / "c.html") in capsys.readouterr().out
+
+
+def _changed(campaign: Path, change: Callable[[dict[str, Any]], None]) -> report.Material:
+    for path in campaign.glob("trials/*/trial.json"):
+        content = json.loads(path.read_text())
+        change(content)
+        path.write_text(json.dumps(content))
+    return report.load(campaign)
+
+
+def test_what_the_page_holds_of_a_pair_is_what_compare_says(decided: report.Material) -> None:
+    names = list(decided.contenders)
+    metrics = {metric["id"]: metric for metric in comparisons(decided).metrics}
+    for metric in (TRAINING, PEAK_MEMORY):
+        pairs = metrics[metric.column]["pairs"]
+        words = pairs["decision"]["words"]
+        held = {
+            (decided.cases[case].label, names[first], names[second]): (words[code], estimate)
+            for case, first, second, code, estimate in zip(
+                pairs["case"], pairs["first"], pairs["second"], pairs["decision"]["rows"],
+                pairs["estimate"], strict=True,
+            )
+        }  # fmt: skip
+        said = decided.results.compare(metric.column, stability=False)
+        for case in said.cases:
+            for verdict in case.comparison.tested:
+                decision, estimate = held.pop((case.case.label, verdict.first, verdict.second))
+                assert decision == verdict.decision.value
+                assert verdict.effect is not None
+                assert estimate == pytest.approx(verdict.effect.estimate, rel=1e-5)
+        assert not held
+
+
+def test_where_pairs_are_too_many_the_page_says_who_can_be_the_baseline(
+    campaign: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dlbench.report.material._MOST_PAIRS", 100)
+    material = report.load(campaign)
+    held = comparisons(material)
+    names = [list(material.contenders)[i] for i in held.baselines]
+    assert 0 < len(names) < len(material.contenders)
+    assert all(name in held.note for name in names)
+    for metric in held.metrics:
+        pairs = metric["pairs"]
+        if metric["tested"]:
+            for first, second in zip(pairs["first"], pairs["second"], strict=True):
+                assert first in held.baselines or second in held.baselines
+    assert {metric["id"] for metric in held.metrics if metric["tested"]} == {"train_s", "accuracy"}
+    assert held.note.split(":")[0] in report.html(material)
+
+
+def test_presets_are_those_that_choose_something(material: report.Material) -> None:
+    names = list(material.contenders)
+    found = {preset.name: preset for preset in presets(material)}
+    assert next(iter(found)) == "Everything"
+    newest = {names[i] for i in found["Newest of each"].contenders}
+    assert newest == {"jax@0.12.0.1", "mxnet@1.9.1", "pytorch@2.13.0", "tensorflow@2.21.0"}
+    assert [names[i] for i in found["Releases of pytorch"].contenders] == [
+        "pytorch@1.13.1", "pytorch@2.0.1", "pytorch@2.4.0", "pytorch@2.13.0",
+    ]  # fmt: skip
+    assert "Releases of jax" not in found, "there is one"
+    on_gpu = [material.cases[i].label for i in found["GPU only"].cases]
+    assert on_gpu and all(label.endswith("(gpu)") for label in on_gpu)
+
+
+def test_tables_are_no_wider_than_a_page(material: report.Material) -> None:
+    for matrix in matrices(material):
+        found = parts(matrix)
+        assert max(len(part.columns) for part in found) <= 5
+        assert [c for part in found for c in part.columns] == list(matrix.columns)
+        for part in found:
+            assert all(len(row.cells) == len(part.columns) for row in part.rows)
+
+
+def test_the_circumstances_stand_beside_the_numbers(copy: Path) -> None:
+    about = json.loads((copy / "campaign.json").read_text())
+    about["machine"]["load_average"] = 15.0
+    (copy / "campaign.json").write_text(json.dumps(about))
+
+    def cut(content: dict[str, Any]) -> None:
+        content["scale"] |= {"steps": 40, "threads": 3, "cpus": 2.0}
+
+    material = _changed(copy, cut)
+    said = of_case(material, material.cases[0])
+    assert said == "synthetic data, 40 steps, batch 64, 3 threads, 2 cores allowed, busy machine"
+    before = " ".join(cautions_of(material))
+    assert "synthetic" in before and "cut to 40 steps" in before and "was busy" in before
+    for text in (report.html(material), report.markdown(material), report.latex(material)):
+        assert said in text
+        assert all(sentence.split(":")[0] in text for sentence in cautions_of(material))
+
+
+def test_failures_are_counted_beside_every_number_and_above_all(copy: Path) -> None:
+    whom = {"release": "pytorch@2.0.1", "workload": "mnist-cnn", "device": "cpu"}
+    seen = []
+
+    def fail(content: dict[str, Any]) -> None:
+        if all(content[key] == value for key, value in whom.items()):
+            seen.append(content["id"])
+            if len(seen) == 1:
+                content |= {"outcome": "timeout", "reason": "It did not end.", "metrics": {}}
+
+    material = _changed(copy, fail)
+    lost = "1 of 3 failed"
+    for metric in material.metrics:
+        cell = _cells(material, metric)["pytorch@2.0.1", "mnist-cnn"]
+        assert cell.lost == lost or cell.state == "empty"
+    told = " ".join(answer(material).summary)
+    assert f"pytorch@2.0.1 on mnist-cnn ({lost})" in told
+
+
+def test_a_contender_that_lost_by_its_failures_is_not_called_slower_by_a_ratio_below_one(
+    many_repeats: Path, tmp_path: Path
+) -> None:
+    """15 of 20 fail, the others are the quickest: slower all the same, by no factor."""
+    campaign = Path(shutil.copytree(many_repeats, tmp_path / "campaign"))
+
+    def fail(content: dict[str, Any]) -> None:
+        whom = (content["release"], content["workload"])
+        if whom == ("jax@0.12.0.1", "mnist-cnn") and content["seed"] > 5:
+            content |= {"outcome": "oom", "reason": "No memory.", "metrics": {}}
+
+    material = _changed(campaign, fail)
+    group = next(g for g in material.groups if (g.name, g.case) == ("jax@0.12.0.1", "mnist-cnn"))
+    relation = material.relation(group, "pytorch@2.0.1", TRAINING)
+    assert relation is not None and relation.by_failures
+    assert relation.estimate is not None and relation.estimate < 1
+    main, detail = said(relation, TRAINING, tested=True)
+    assert main == "slower"
+    assert detail.startswith("0.8") and detail.endswith("of those that finished")
+    assert _cells(material, TRAINING)[group.name, group.case].lost == "15 of 20 failed"
+    assert "runs failed" in answer(material).headline
+
+
+def test_one_epoch_is_no_curve(copy: Path) -> None:
+    def shorten(content: dict[str, Any]) -> None:
+        content["curve"] = content["curve"][:1]
+        content["scale"]["epochs"] = 1
+
+    chart, said = convergence(_changed(copy, shorten))
+    assert chart is None
+    assert said == ["No curves: every trial ran for one epoch. Its values are under Quality."]
+
+
+def test_of_cases_with_one_epoch_only_the_curves_are_left_out(copy: Path) -> None:
+    def shorten(content: dict[str, Any]) -> None:
+        if content["workload"] == "mnist-cnn":
+            content["curve"] = content["curve"][:1]
+
+    chart, said = convergence(_changed(copy, shorten))
+    assert chart is not None
+    assert "mnist-cnn" not in chart.table.columns["case"]
+    assert said[0].startswith("No curves on mnist-cnn and mnist-cnn (gpu): ")
+
+
+def test_every_cell_leads_to_its_trials_certificate_lock_and_command(
+    material: report.Material,
+) -> None:
+    kept = group_records(material)
+    table = trial_table(material)
+    assert sorted(table.columns["trial"]) == sorted(material.results.trials()["id"])
+    for cells in (_cells(material, metric).values() for metric in material.metrics):
+        for cell in cells:
+            assert cell.group is not None
+            record, group = kept[cell.group], material.groups[cell.group]
+            assert (record.contender, record.case) == (group.name, group.case)
+            assert record.lock.startswith(group.rows[0]["lock"])
+            assert record.key == group.rows[0]["certificate"]
+            words = shlex.split(record.command)
+            assert words[words.index("--workload") + 1] == group.rows[0]["workload"]
+            assert words[words.index("--repeats") + 1] == "3"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,12 @@ import pytest
 from dlbench.campaigns.folder import Campaign
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.campaigns.trial_result import TrialResult
+from dlbench.engines import outfolder
 from dlbench.engines.base import Limits
 from dlbench.planning.choices import Choices
 from dlbench.planning.plan import Trial
 from dlbench.running.campaign_observer import CampaignObserver
-from dlbench.running.campaign_run import start
+from dlbench.running.campaign_run import _record, start
 from dlbench.running.workshop import Workshop, open_workshop
 
 
@@ -65,9 +67,11 @@ def test_ok_has_everything(workshop: Workshop, tmp_path: Path) -> None:
         ("raises", Outcome.CRASHED, "on purpose"),
         ("exits", Outcome.CRASHED, "exit code 7"),
         ("leaves", Outcome.CRASHED, "without a result"),
-        ("garbage", Outcome.CRASHED, "not JSON"),
-        ("long-line", Outcome.CRASHED, "longer than"),
-        ("wrong-version", Outcome.CRASHED, "not of version 1"),
+        ("garbage", Outcome.INVALID, "not JSON"),
+        ("long-line", Outcome.INVALID, "longer than"),
+        ("wrong-version", Outcome.INVALID, "not of version 1"),
+        ("allocates", Outcome.CRASHED, "File too large"),
+        ("forges", Outcome.INVALID, "a number that is too large"),
     ],
 )
 def test_bad_ends(
@@ -101,14 +105,37 @@ def may_limit_memory(workshop: Workshop) -> None:
         pytest.skip(problems[0])
 
 
-def test_full_output_folder(
-    workshop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("variant", ["fills", "hides"])
+def test_too_much_output(
+    workshop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variant: str
 ) -> None:
     small = property(lambda self: Limits(seconds=60, output_bytes=20 << 20))
     monkeypatch.setattr(Trial, "limits", small)
-    result = one(workshop, tmp_path / "c", "spoilt:fills")
-    assert result.outcome is Outcome.CRASHED
-    assert "bytes of output" in result.reason
+    result = one(workshop, tmp_path / "c", f"spoilt:{variant}")
+    assert (result.outcome, "20,971,520 bytes of output" in result.reason) == (
+        Outcome.OUTPUT_LIMIT,
+        True,
+    ), result.reason
+    assert outfolder.size(tmp_path / "c/trials" / result.id / "out") < 1 << 20
+
+
+@pytest.mark.parametrize("engine", ["process", pytest.param("docker", marks=pytest.mark.docker)])
+def test_a_flood_of_events_ends_the_trial_and_nothing_else(
+    engine: str, launch, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    if engine == "docker":
+        request.getfixturevalue("docker_client")
+    options = ("--framework", "spoilt:flood", "--repeats", "1", "--time-limit", "60s")
+    running = launch("run", "--engine", engine, *options, "--out", str(tmp_path / "c"))
+    _, status, usage = os.wait4(running.pid, 0)
+    running.returncode = os.waitstatus_to_exitcode(status)
+    assert running.returncode == 1
+    (result,) = Campaign(tmp_path / "c").results()
+    assert result.outcome is Outcome.OUTPUT_LIMIT, result.reason
+    assert "bytes of events" in result.reason
+    assert result.wall_s < 60, "its time limit was over first"
+    assert usage.ru_maxrss < 300_000, "kilobytes of memory for the orchestrator"
+    assert outfolder.size(tmp_path / "c") < 64 << 20
 
 
 def test_one_failure_stops_nothing(workshop: Workshop, tmp_path: Path) -> None:
@@ -121,3 +148,19 @@ def test_one_failure_stops_nothing(workshop: Workshop, tmp_path: Path) -> None:
     assert by_release["unbuilt"].outcome is Outcome.BUILD_FAILED
     assert by_release["numpy"].outcome is Outcome.OK
     assert Campaign(tmp_path / "c").unfinished() == []
+
+
+def test_a_result_that_can_not_be_read_again_spoils_nothing(tmp_path: Path) -> None:
+    campaign = Campaign(tmp_path / "c")
+    result = TrialResult(
+        id="0" * 16, index=0, round=0, release="numpy@2.4.6", workload="digits-cnn", device="cpu",
+        engine="process", setting="matched", variant="numpy", seed=1, repeat=0,
+        outcome=Outcome.OK, reason="", started="", wall_s=1.0, metrics={"accuracy": 0.5},
+        stack={"x": 10**5000},
+    )  # fmt: skip
+    recorded = _record(campaign, result)
+    assert campaign.result(result.id) == recorded
+    assert recorded.outcome is Outcome.INVALID
+    assert "can't be recorded" in recorded.reason
+    assert str(tmp_path) not in recorded.reason
+    assert (recorded.stack, recorded.metrics) == ({}, {})

@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from dlbench import paths
+from dlbench.campaigns.certificate_file import Certificate
 from dlbench.environments import releases
 from dlbench.running import jobs
-from dlbench.running.certificates import Certificate, certify
+from dlbench.running.certificates import certify
 from dlbench.running.workshop import open_workshop
 from dlbench.workloads import find
 
@@ -79,7 +80,9 @@ class Faulty:
             workshop, environment, release, find("enthalpy-fcrn-10"), variant=variant, again=again
         )
 
-    def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def command(
+        self, *arguments: str, cache: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
         start = (
             "import sys, pathlib; from dlbench import paths;"
             f"paths.bundled = lambda name: pathlib.Path({str(self.folder)!r}) / name;"
@@ -87,21 +90,29 @@ class Faulty:
         )
         return subprocess.run(
             [sys.executable, "-c", start, "verify", "--engine", "process", *arguments],
-            env={**os.environ, "PYTHONPATH": str(CHECKOUT / "orchestrator")},
+            env={
+                **os.environ,
+                "PYTHONPATH": str(CHECKOUT / "orchestrator"),
+                "DLBENCH_CACHE": str(cache or paths.cache()),
+            },
             capture_output=True,
             text=True,
         )
 
 
-@pytest.fixture
-def faulty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Faulty]:
-    """With a cache that shares environments and data with the real one, but no certificates."""
+def make_cache(folder: Path) -> Path:
+    """A cache that shares environments and data with the real one, but no certificates."""
+    folder.mkdir()
     for name in ("environments", "wheels", "data"):
         (paths.cache() / name).mkdir(parents=True, exist_ok=True)
-        (tmp_path / "cache").mkdir(exist_ok=True)
-        (tmp_path / "cache" / name).symlink_to(paths.cache() / name)
+        (folder / name).symlink_to(paths.cache() / name)
+    return folder
+
+
+@pytest.fixture
+def faulty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Faulty]:
     made = Faulty(tmp_path / "bundle")
-    monkeypatch.setenv("DLBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("DLBENCH_CACHE", str(make_cache(tmp_path / "cache")))
     monkeypatch.setattr(paths, "bundled", lambda name: made.folder / name)
     jobs.bench_digest.cache_clear()
     yield made
@@ -130,6 +141,24 @@ def test_two_who_ask_at_once_share_one_proof(faulty: Faulty) -> None:
     assert first.passed
     faulty.certify("good", again=True)
     assert faulty.asked() == 2 * asked
+
+
+def test_two_with_caches_of_their_own_do_not_disturb_each_other(
+    faulty: Faulty, tmp_path: Path
+) -> None:
+    caches = [make_cache(tmp_path / name) for name in ("one", "two")]
+    chosen = ("--framework", f"{faulty.name}:good", "--workload", "enthalpy-fcrn-10")
+    with ThreadPoolExecutor(2) as pool:
+        done = list(pool.map(lambda cache: faulty.command(*chosen, cache=cache), caches))
+    assert [each.returncode for each in done] == [0, 0], [each.stdout for each in done]
+
+
+def test_what_a_killed_proof_left_is_cleared_away(faulty: Faulty) -> None:
+    first = faulty.certify("good")
+    left = paths.cache() / "certificates" / f"{first.key}.proof" / "out"
+    left.mkdir(parents=True)
+    assert faulty.certify("good", again=True).passed
+    assert list((paths.cache() / "certificates").glob("*.proof")) == []
 
 
 def test_a_failed_proof_is_kept(faulty: Faulty) -> None:
@@ -171,7 +200,7 @@ def test_the_command_as_json(faulty: Faulty) -> None:
     assert done.returncode == 1, done.stderr
     (entry,) = json.loads(done.stdout)
     assert entry["release"] == faulty.name
-    assert entry["workload"] == "enthalpy-fcrn-10"
+    assert entry["workload"] == "jarvis-fcrn-10"  # of which the other name is an alias
     assert entry["passed"] is False
     failed = [check for check in entry["checks"] if not check["passed"]]
     assert failed[0]["name"] == "sgd-nesterov-decay-steps"

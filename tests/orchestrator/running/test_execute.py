@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dlbench.campaigns.log_file import log_tail
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.engines.base import Engine, Limits, Request
 from dlbench.engines.process import ProcessEngine
@@ -15,7 +16,7 @@ from dlbench.errors import UserError
 from dlbench.formats import Event
 from dlbench.monitor.sampler import Monitor
 from dlbench.monitor.samples import read_samples
-from dlbench.running.execute import ExecutionObserver, execute, log_tail
+from dlbench.running.execute import ExecutionObserver, execute
 
 _WRITES = """
 import json, sys, time
@@ -74,7 +75,7 @@ def test_everything_is_observed_and_kept(tmp_path: Path) -> None:
     [
         ("time.sleep(60)", Limits(seconds=0.5), Outcome.TIMEOUT, "0.5 s"),
         ("sys.exit(3)", None, Outcome.CRASHED, "exit code 3"),
-        ("event('nonsense'); time.sleep(60)", None, Outcome.CRASHED, "unknown event"),
+        ("event('nonsense'); time.sleep(60)", None, Outcome.INVALID, "unknown event"),
     ],
 )
 def test_a_bad_end_keeps_what_was_reached(
@@ -106,12 +107,3 @@ def test_what_does_not_start_is_an_outcome(
     assert execution.outcome is outcome
     assert execution.events == ()
     assert str(refusal) in execution.reason
-
-
-def test_the_tail_of_a_log_names_no_home_folder(tmp_path: Path) -> None:
-    log = tmp_path / "log.txt"
-    log.write_text("".join(f"{number} {Path.home()}/x\n" for number in range(5000)))
-    lines = log_tail(log)
-    assert lines[-1] == "4999 ~/x"
-    assert len(lines) == 20
-    assert log_tail(tmp_path / "none") == []

@@ -74,6 +74,30 @@ def test_sigkill_then_resume(
         assert client.containers.list(all=True, filters={"label": label}) == []
 
 
+@pytest.mark.docker
+def test_docker_proof_killed_then_made_again(orchestrator, launch, docker_client) -> None:
+    command, environment = orchestrator
+
+    def proofs() -> set[str]:
+        found = docker_client.containers.list(
+            all=True, filters={"label": "org.dlbench.campaign"}, ignore_removed=True
+        )
+        labels = {each.labels["org.dlbench.campaign"] for each in found}
+        return {label for label in labels if label.startswith("certificate-")}
+
+    before = proofs()
+    wanted = ("verify", "--engine", "docker", "--again", "--workload", "enthalpy-fcrn-10",
+              "--framework", "spoilt:good")  # fmt: skip
+    running = launch(*wanted)
+    wait_for(lambda: proofs() - before, 180)
+    running.kill()
+    running.wait()
+    assert proofs() - before, "its container should have been left for the next proof"
+    again = subprocess.run(command(*wanted), env=environment, capture_output=True, text=True)
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert not proofs() - before
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_interrupt(engine: str, launch, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     if engine == "docker":

@@ -102,3 +102,15 @@ def test_the_limit_for_many_runs_agrees_with_shuffling() -> None:
 def test_a_small_change_is_found_where_runs_scatter_less() -> None:
     history = points([10] * 5 + [10.3] * 5, 3, spread=0.002)
     assert len(change_points(history)) == 1
+
+
+def test_changes_within_the_margin_do_not_matter() -> None:
+    rng = np.random.default_rng(3)
+    history = [
+        HistoryPoint(f"1.{i}", tuple((level * np.exp(rng.normal(0, 0.002, 8))).tolist()))
+        for i, level in enumerate((1.0, 1.0, 1.015, 1.015, 1.2))
+    ]
+    assert [change.name for change in change_points(history)] == ["1.2", "1.4"]
+    assert [change.name for change in change_points(history, margin=1.05)] == ["1.4"]
+    assert "p " not in change_points(history)[0].sentence
+    assert change_points(history)[0].details.startswith("ranks of ")

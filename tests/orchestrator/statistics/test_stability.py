@@ -9,6 +9,7 @@ from dlbench.statistics.stability import (
     Concern,
     StepSummary,
     noisy_machine,
+    outlying_trials,
     steps_of_trial,
     theil_sen,
     trial_outliers,
@@ -136,3 +137,29 @@ def test_unequal_conditions() -> None:
     assert finding.sentence == "Unequal conditions: threads is 1 for b, 4 for a."
     assert unequal("load", {"a": [1.0, 1.02], "b": [1.03]}) is None
     assert unequal("load", {"a": [1.0], "b": []}) is None
+
+
+@pytest.mark.parametrize("n", [5, 7, 10, 30])
+def test_normal_noise_does_not_stick_out(n: int) -> None:
+    rng = np.random.default_rng(n)
+    campaigns = 300
+    fired = 0
+    for _ in range(campaigns):
+        groups = np.exp(rng.normal(0, 0.03, (8, n)))
+        fired += any(outlying_trials(own, groups=8) for own in groups)
+    assert fired / campaigns <= 0.05
+
+
+def test_several_trials_far_off_are_all_named() -> None:
+    values = np.exp(np.random.default_rng(1).normal(0, 0.01, 15))
+    values[[3, 8]] *= 2.0
+    assert outlying_trials(values, groups=20) == (3, 8)
+    found = trial_outliers(values, [f"seed {i}" for i in range(15)], groups=20)
+    assert found is not None and found.sentence.startswith("seed 3 (")
+    assert "and seed 8 (" in found.sentence and "stick out from the median of 1" in found.sentence
+    # What has no number has no place in it.
+    values[5] = np.nan
+    assert outlying_trials(values) == (3, 8)
+    assert outlying_trials([1.0, 1.0, 1.0, 1.0, 1.0, 1.2]) == (5,)
+    assert outlying_trials([1.0] * 9) == ()
+    assert outlying_trials([0.1 + 0.2, 0.3, 0.3, 0.3, 0.3, 0.3]) == (), "rounding is no difference"

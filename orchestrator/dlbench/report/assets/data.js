@@ -1,28 +1,36 @@
 /* The data of a chart: unpacked, filtered by what is chosen, and as CSV. */
-import { el, state } from "./page.js";
+import { el, isShown, page, state } from "./page.js";
 
 
-export function unpack(id) {
-  const content = JSON.parse(document.getElementById("data-" + id).textContent);
-  const names = Object.keys(content.columns);
+/** Columns as they are packed in the file, of which each word stands there once. */
+export function unpackColumns(packed) {
+  const names = Object.keys(packed);
   const columns = {};
   let length = 0;
   for (const name of names) {
-    const column = content.columns[name];
+    const column = packed[name];
     columns[name] = Array.isArray(column)
       ? column : column.rows.map((word) => (word === null ? null : column.words[word]));
     length = columns[name].length;
   }
   const row = (i) => Object.fromEntries(names.map((name) => [name, columns[name][i]]));
-  return { ...content, names, columns, length, row };
+  return { names, columns, length, row };
 }
 
+export function unpack(id) {
+  const content = JSON.parse(document.getElementById("data-" + id).textContent);
+  return { ...content, ...unpackColumns(content.columns) };
+}
+
+/** The rows of what is chosen: of the charts' case, or of every ticked one. */
 export function visible(data, everyCase) {
   const rows = [];
-  const { case: cases, framework } = data.columns;
+  const { case: cases, contender } = data.columns;
+  const chosen = new Set(everyCase
+    ? [...state.cases].map((i) => page.cases[i].name) : [page.cases[state.case].name]);
   for (let i = 0; i < data.length; i++) {
-    if (!everyCase && cases && cases[i] !== state.case) continue;
-    if (state.hidden.has(framework[i])) continue;
+    if (cases && !chosen.has(cases[i])) continue;
+    if (!isShown(contender[i])) continue;
     rows.push(data.row(i));
   }
   return rows;

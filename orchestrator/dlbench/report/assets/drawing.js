@@ -1,6 +1,7 @@
 /* What all drawings share: tooltips, axes, lines and words. */
 import { ink } from "./colours.js";
-import { brief, el, FONT, number } from "./page.js";
+import { brief, number } from "./numbers.js";
+import { el, FONT } from "./page.js";
 
 
 export function tip(title, pairs) {
@@ -12,7 +13,7 @@ export function tip(title, pairs) {
 }
 
 export const between = (row, low, high) =>
-  row[low] === null ? [] : [["95 % interval", number(row[low]) + " to " + number(row[high])]];
+  row[low] === null ? [] : [[row.interval || "interval", number(row[low]) + " to " + number(row[high])]];
 
 export function base() {
   return {
@@ -58,6 +59,6 @@ export const words = (x, y, text, fill, extra) =>
 export const MOST_BARS = 60;
 export function cut(view, items, most) {
   view.limit = items.length > most
-    ? `The first ${most} of ${items.length} are drawn: choose by framework above. The data hold all.` : "";
+    ? `The first ${most} of ${items.length} are drawn: choose contenders above. The data hold all.` : "";
   return items.slice(0, most);
 }

@@ -1,88 +1,63 @@
-/* Starts the page: each chart is drawn when it is first scrolled into view. */
-import { colour, dark, readTheme } from "./colours.js";
-import { el, page, state } from "./page.js";
+/* Starts the page. What is in sight is drawn first, the rest as soon as there is time: also what is
+   never scrolled to, for pictures and for paper. */
+import { paintDots, setUpChooser, showChoice } from "./chooser.js";
+import { dark, readTheme } from "./colours.js";
+import { onChoice, printing } from "./page.js";
+import { follow, leaveRecord, rememberChoice, setUpPlaces } from "./places.js";
+import { setUpRecords } from "./record.js";
+import { drawSummary } from "./summary.js";
 import { View } from "./view.js";
 
 const views = [...document.querySelectorAll("figure.chart")].map((figure) => new View(figure));
-const byFigure = new Map(views.map((view) => [view.figure, view]));
-const watcher = new IntersectionObserver((entries) => {
-  for (const entry of entries) {
-    const view = byFigure.get(entry.target);
-    view.near = entry.isIntersecting;
-    if (view.near && !view.drawn) view.draw();
-  }
-}, { rootMargin: "400px" });
+const waiting = () => views.find((view) => !view.drawn && !view.figure.hidden);
+let asked = false;
 
-/** Everything changes: what is near is drawn now, the rest when it comes near. */
+/** One chart after the other, with time for the reader in between. */
+function drawRest() {
+  if (asked) return;
+  asked = true;
+  setTimeout(() => {
+    asked = false;
+    const next = waiting();
+    if (next) {
+      next.draw();
+      drawRest();
+    }
+  });
+}
+
 function redraw() {
-  readTheme();
   for (const view of views) {
     view.drawn = false;
     view.show();
-    if (view.near && !view.figure.hidden) view.draw();
+    const { top, bottom } = view.figure.getBoundingClientRect();
+    if (!view.figure.hidden && bottom > -200 && top < innerHeight + 200) view.draw();
   }
+  drawRest();
 }
 
-function setUpFilters() {
-  const bar = document.querySelector(".filters");
-  const chips = document.getElementById("chips");
-  const list = document.getElementById("case");
-  if (page.frameworks.length < 2 && !list) return;
-  bar.hidden = false;
-  list?.addEventListener("change", () => { state.case = list.value; redraw(); });
-  if (page.frameworks.length < 2) return;
-  for (const framework of page.frameworks) {
-    const dot = el("i", {});
-    dot.dataset.framework = framework;
-    const chip = el("button", {
-      type: "button", class: "chip", "aria-pressed": "true", title: "Show or hide " + framework,
-      onclick: () => {
-        const on = state.hidden.delete(framework);
-        if (!on) state.hidden.add(framework);
-        chip.setAttribute("aria-pressed", String(on));
-        for (const row of document.querySelectorAll(".matrix tr[data-framework]")) {
-          row.hidden = state.hidden.has(row.dataset.framework);
-        }
-        redraw();
-      },
-    }, dot, framework);
-    chips.append(chip);
-  }
-}
-
-function paintChips() {
-  for (const dot of document.querySelectorAll(".chip i")) dot.style.background = colour(dot.dataset.framework);
-}
-
-function setUpTabs() {
-  const tabs = document.querySelector(".tabs");
-  if (!tabs) return;
-  const buttons = [...tabs.querySelectorAll("button")];
-  const show = (chosen) => {
-    for (const button of buttons) {
-      const on = button === chosen;
-      button.setAttribute("aria-pressed", String(on));
-      document.getElementById("matrix-" + button.dataset.matrix).hidden = !on;
-    }
-  };
-  for (const button of buttons) button.addEventListener("click", () => show(button));
-  tabs.hidden = buttons.length < 2;
-  if (buttons.length) show(buttons[0]);
+function everything() {
+  readTheme();
+  const bar = document.querySelector(".chooser");
+  const held = getComputedStyle(bar).position === "sticky" ? bar.offsetHeight : 0;
+  document.documentElement.style.scrollPaddingTop = held + 12 + "px";
+  drawSummary();
+  redraw();
 }
 
 function setUpTheme() {
   const button = document.getElementById("theme");
   const root = document.documentElement;
+  const again = () => { everything(); paintDots(); };
   try { root.dataset.theme = localStorage.getItem("dlbench-theme") || root.dataset.theme || ""; } catch { /* not allowed here */ }
   if (!root.dataset.theme) delete root.dataset.theme;
   button.hidden = false;
   button.addEventListener("click", () => {
     root.dataset.theme = dark ? "light" : "dark";
     try { localStorage.setItem("dlbench-theme", root.dataset.theme); } catch { /* not allowed here */ }
-    redraw();
-    paintChips();
+    again();
   });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { redraw(); paintChips(); });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
 }
 
 function setUpContents() {
@@ -105,22 +80,41 @@ function setUpContents() {
   }
 }
 
+/** All of a sheet of paper is seen, so everything is drawn before it is printed. */
+function setUpPaper() {
+  const root = document.documentElement;
+  let theme;
+  let printed = false;
+  const print = (on) => {
+    if (on === printed) return;
+    printed = on;
+    // Ink on paper is dark, whatever the screen's theme.
+    if (on) theme = root.dataset.theme;
+    if (on || theme) root.dataset.theme = on ? "light" : theme;
+    else delete root.dataset.theme;
+    printing(on);
+    everything();
+    for (const view of views) if (on && !view.drawn && !view.figure.hidden) view.draw();
+  };
+  addEventListener("beforeprint", () => print(true));
+  addEventListener("afterprint", () => print(false));
+  matchMedia("print").addEventListener("change", ({ matches }) => print(matches));
+}
+
 setUpTheme();
 readTheme();
-setUpFilters();
-paintChips();
-setUpTabs();
+setUpChooser();
 setUpContents();
-for (const view of views) {
-  view.show();
-  watcher.observe(view.figure);
-}
+setUpPaper();
+setUpRecords(leaveRecord);
+setUpPlaces();
+onChoice(showChoice);
+onChoice(everything);
+follow();
+onChoice(rememberChoice);
 let width = innerWidth;
 addEventListener("resize", () => {
-  if (innerWidth !== width) { width = innerWidth; redraw(); }
-});
-addEventListener("beforeprint", () => {
-  for (const view of views) if (!view.drawn && !view.figure.hidden) view.draw();
+  if (innerWidth !== width) { width = innerWidth; everything(); }
 });
 // How long it took, for whoever asks.
 document.documentElement.dataset.ready = String(Math.round(performance.now()));

@@ -2,7 +2,7 @@
 import { unpack } from "./data.js";
 import { fillTable } from "./data_table.js";
 import { drawings } from "./drawings.js";
-import { el, page, state } from "./page.js";
+import { el, page, roomOf, state } from "./page.js";
 
 
 export class View {
@@ -14,7 +14,6 @@ export class View {
     this.cases = figure.dataset.cases.split(" ");
     this.everyCase = figure.classList.contains("lead");
     this.drawn = false;
-    this.near = false;
     this.chosen = {};
     figure.querySelector("details.data").addEventListener("toggle", (event) => {
       if (event.target.open) { this.load(); fillTable(this); }
@@ -23,8 +22,10 @@ export class View {
 
   /** Charts that have nothing of the chosen case are not there at all. */
   show() {
-    const chosen = String(page.cases.indexOf(state.case));
-    this.figure.hidden = !this.everyCase && !this.cases.includes(chosen);
+    this.figure.hidden = !this.everyCase && !this.cases.includes(String(state.case));
+    const { name, around } = page.cases[state.case];
+    const several = page.cases.length > 1 ? name + ": " : "";
+    if (!this.everyCase) this.figure.querySelector(".around").textContent = around && `${several}${around}.`;
   }
 
   load() {
@@ -80,7 +81,7 @@ export class View {
     this.drawn = true;
     this.limit = "";
     this.fresh = [];
-    this.width = this.box.clientWidth || 600;
+    this.width = roomOf(this.box);
     const made = drawings[this.data.drawing](this);
     this.controls.replaceChildren(...this.fresh);
     this.figure.querySelector(".limit").textContent = made ? this.limit : "Nothing to show for what is chosen above.";

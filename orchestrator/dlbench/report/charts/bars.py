@@ -16,15 +16,19 @@ def bars(material: Material, metric: Metric) -> Chart | None:
         value = material.estimate(group, metric)
         if value is not None:
             rows.append((group.case, group.name, group.framework, value.middle, value.low,
-                         value.high, value.n, group.proof))  # fmt: skip
+                         value.high, value.interval, value.n, group.proof))  # fmt: skip
     if not rows:
         return None
     table = Table.of_rows(
-        ("case", "contender", "framework", metric.middle, "low", "high", "n", "certified"), rows
-    )
+        ("case", "contender", "framework", metric.middle, "low", "high", "interval", "n",
+         "certified"), rows
+    )  # fmt: skip
     word = "Less" if metric.kind.less_is_better else "More"
     middle = metric.middle.capitalize()
-    note = f"{middle} over complete trials with its 95 % bootstrap interval. {word} is better."
+    note = (
+        f"{middle} over complete trials with its 95 % interval, or with the range of single runs"
+        f" where these are too few for one. {word} is better."
+    )
     settings = {
         "unit": metric.unit,
         "less": metric.kind.less_is_better,
@@ -32,15 +36,4 @@ def bars(material: Material, metric: Metric) -> Chart | None:
         "dots": metric.kind.scale == "difference",
     }
     return Chart(f"bars-{metric.column}".replace("_", "-"), "bars", metric.title, table,
-                 f"{note} {_few_runs(material)}".strip(), settings)  # fmt: skip
-
-
-def _few_runs(material: Material) -> str:
-    """What intervals of so few runs can cover, where that is less than they say."""
-    least = min((len(g.complete) for g in material.groups if len(g.complete) >= 3), default=0)
-    if least < 3:
-        return "Groups of fewer than 3 trials get no interval."
-    at_most = 1 - 2.0 ** (1 - least)
-    if at_most >= 0.95:
-        return ""
-    return f"With {least} trials an interval covers at most {100 * at_most:.0f} %."
+                 note, settings)  # fmt: skip

@@ -7,19 +7,19 @@ their digest) there is no matrix, and the report says so.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dlbench import paths
 from dlbench.analysis.metrics import ACCURACY
-from dlbench.campaigns.array_file import read_arrays
+from dlbench.analysis.record import TrialRecord
+from dlbench.campaigns.array_file import array_of, read_arrays
+from dlbench.campaigns.plain_files import read_file
 from dlbench.errors import UserError
 from dlbench.report.material import Material
 from dlbench.report.tables import Cell, Chart, Table
@@ -54,7 +54,7 @@ def confusion(material: Material) -> tuple[Chart | None, list[str]]:
             continue
         record = material.results.trial(trial["id"])
         predictions = record.folder / "out" / "predictions.npz"
-        wanted = _labels_of(record.folder / "job.json") if predictions.is_file() else None
+        wanted = _labels_of(record) if predictions.is_file() else None
         if wanted is None:
             continue
         if wanted not in known:
@@ -79,17 +79,17 @@ def confusion(material: Material) -> tuple[Chart | None, list[str]]:
                  note), list(left_out)  # fmt: skip
 
 
-def _labels_of(job: Path) -> _Labels | None:
+def _labels_of(record: TrialRecord) -> _Labels | None:
     """Of a job that is scored by accuracy."""
     try:
-        content = json.loads(job.read_text(encoding="utf-8"))
+        content = record.job()
         data = content["data"]
         for metric in content["recipe"]["metrics"]:
             if metric["name"] in ("accuracy", "binary-accuracy") and metric["mask"] is None:
                 file = data["splits"]["test"][metric["target"]]
                 named = (metric["output"], file, data["name"], data["source"], data["digest"])
                 return _Labels(*map(str, named))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (KeyError, TypeError):  # of another version, or not of a training
         pass
     return None
 
@@ -103,13 +103,12 @@ def _read(labels: _Labels) -> Counts | None:
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         if manifest["digest"] != labels.digest:
             return None
-        content = (folder / labels.file).read_bytes()
+        path = folder / labels.file
+        content = read_file(path, _MOST_BYTES) or b""
         if hashlib.sha256(content).hexdigest() != manifest["files"][labels.file]["sha256"]:
             return None
-        # dlbench wrote this file, and its checksum is right.
-        truth: Any = np.load(io.BytesIO(content), allow_pickle=False)
-        return truth.reshape(-1).astype(np.int64)  # type: ignore[no-any-return]
-    except (OSError, ValueError, KeyError, TypeError):
+        return array_of(content, path).reshape(-1).astype(np.int64)
+    except (UserError, OSError, ValueError, KeyError, TypeError):
         return None
 
 

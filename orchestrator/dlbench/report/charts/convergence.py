@@ -8,16 +8,17 @@ import polars as pl
 
 from dlbench.report.material import Material
 from dlbench.report.tables import Cell, Chart, Table, thinned
+from dlbench.statistics.words import listing
 
 _MOST_EPOCHS = 120
-_FIRST = ("accuracy", "mae", "mse", "loss")
+_FIRST = ("accuracy", "mae", "mse", "perplexity", "loss")
 _COLUMNS = (
     "case", "contender", "framework", "metric", "epoch", "train_s", "median", "low", "high",
 )  # fmt: skip
 
 
-def convergence(material: Material) -> Chart | None:
-    """By epoch; the page can also show it by time."""
+def convergence(material: Material) -> tuple[Chart | None, list[str]]:
+    """By epoch; the page can also show it by time. One epoch is a point, not a curve."""
     curves = material.results.curves()
     names = [name for name in curves.columns if name not in ("id", "epoch", "train_s")]
     drawn = [group.complete or group.rows for group in material.groups]
@@ -38,9 +39,18 @@ def convergence(material: Material) -> Chart | None:
         .sort("epoch")
         .partition_by("group", as_dict=True)
     )
+    longest: dict[str, int] = {}
+    for number, group in enumerate(material.groups):
+        if (number,) in epochs:
+            last = epochs[(number,)]["epoch"].n_unique()
+            longest[group.case] = max(longest.get(group.case, 0), last)
+    single = [case for case, last in longest.items() if last < 2]
+    left_out = _left_out(single, len(material.cases))
     rows: list[Sequence[Cell]] = []
     present: dict[str, None] = {}
     for number, (group, trials) in enumerate(zip(material.groups, drawn, strict=True)):
+        if group.case in single:
+            continue
         own = epochs[(number,)].rows(named=True) if (number,) in epochs else []
         # An epoch that less than half of the trials reached is not typical of them.
         whole = [point for point in own if point["trials"] * 2 >= len(trials)]
@@ -54,11 +64,18 @@ def convergence(material: Material) -> Chart | None:
                          point[f"{name} high"])
                     )  # fmt: skip
     if not rows:
-        return None
+        return None, left_out
     metrics = [*(n for n in _FIRST if n in present), *(n for n in present if n not in _FIRST)]
     note = (
         "Median over trials; the band holds the middle 90 % of them. Loss is that of training,"
         " the others are measured on the test split. Time is training time without evaluation."
     )
     return Chart("convergence", "curves", "Convergence", Table.of_rows(_COLUMNS, rows), note,
-                 {"metrics": metrics})  # fmt: skip
+                 {"metrics": metrics}), left_out  # fmt: skip
+
+
+def _left_out(single: list[str], cases: int) -> list[str]:
+    if not single:
+        return []
+    where = "" if len(single) == cases else f" on {listing(single)}"
+    return [f"No curves{where}: every trial ran for one epoch. Its values are under Quality."]

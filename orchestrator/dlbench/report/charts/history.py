@@ -10,7 +10,8 @@ from dlbench.report.material import Material
 from dlbench.report.tables import Cell, Chart, Table
 
 _COLUMNS = (
-    "case", "line", "framework", "release", "median", "low", "high", "n",
+    "case", "line", "contender", "framework", "release", "median", "low", "high",
+    "interval", "n",
 )  # fmt: skip
 
 
@@ -26,11 +27,11 @@ def history(material: Material) -> tuple[Chart | None, list[str]]:
         for group in groups if len(groups) > 1 else ():
             time = material.estimate(group, TRAINING)
             if time is not None:
-                rows.append((case, line, framework, group.release.partition("@")[2],
-                             time.middle, time.low, time.high, time.n))  # fmt: skip
+                rows.append((case, line, group.name, framework, group.release.partition("@")[2],
+                             time.middle, time.low, time.high, time.interval, time.n))  # fmt: skip
     if not rows:
         return None, []
-    note = "Median training time of each release, oldest first, with its 95 % interval."
+    note = "Median training time of each release, oldest first, with its interval or range."
     chart = Chart("history", "history", "Over the releases", Table.of_rows(_COLUMNS, rows), note,
                   {"unit": "s"})  # fmt: skip
     return chart, _changes(material)

@@ -24,6 +24,6 @@ def memory_against_speed(material: Material) -> Chart | None:
                      memory.high, time.middle, time.low, time.high, time.n))  # fmt: skip
     if not rows:
         return None
-    note = "Towards the lower left is better: lighter and faster. Whiskers: 95 % intervals."
+    note = "Towards the lower left is better: lighter and faster. Whiskers: intervals or ranges."
     return Chart("memory", "scatter", "Peak memory against training time",
                  Table.of_rows(_COLUMNS, rows), note)  # fmt: skip

@@ -10,7 +10,7 @@ from dlbench.report.material import Material
 from dlbench.report.tables import Cell, Chart, Table
 from dlbench.statistics.effects import effect
 
-_COLUMNS = ("case", "contender", "framework", "median", "low", "high", "n", "certified")
+_COLUMNS = ("case", "contender", "framework", "median", "low", "high", "interval", "n", "certified")
 _SHARED = ("workload", "release", "variant", "setting", "machine")
 
 
@@ -24,9 +24,19 @@ def speed_ups(material: Material) -> Chart | None:
             continue
         ratio = effect(cpu.values(TRAINING), group.values(TRAINING))
         around = ratio.interval
-        low, high = (around.low, around.high) if around else (None, None)
+        low, high, named = (around.low, around.high, around.name) if around else (None, None, "")
         rows += [
-            (case, cpu.name, group.framework, ratio.estimate, low, high, min(ratio.runs), "yes")
+            (
+                case,
+                cpu.name,
+                group.framework,
+                ratio.estimate,
+                low,
+                high,
+                named,
+                min(ratio.runs),
+                "yes",
+            )
             for case in (cpu.case, group.case)
         ]
     if not rows:

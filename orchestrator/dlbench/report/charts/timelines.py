@@ -15,8 +15,8 @@ _MOST_SAMPLES = 240
 _NARROWEST = 1 / 400
 """The share of a trial below which a phase is too narrow to be seen."""
 _COLUMNS = (
-    "case", "contender", "framework", "t", "cpu_percent", "memory_mb", "gpu_percent",
-    "gpu_memory_mb", "power_w",
+    "case", "contender", "framework", "t", "busy_cores", "memory_in_use_mb", "gpu_percent",
+    "gpu_memory_in_use_mb", "power_w",
 )  # fmt: skip
 
 Stretch = tuple[str, float, float]
@@ -35,10 +35,10 @@ def timelines(material: Material) -> Chart | None:
         previous = samples.samples[0]
         for sample in thinned(samples.samples[1:], _MOST_SAMPLES):
             passed = sample.t - previous.t
-            cpu = 100 * (sample.cpu_s - previous.cpu_s) / passed if passed > 0 else None
+            busy = (sample.cpu_s - previous.cpu_s) / passed if passed > 0 else None
             gpus = sample.gpus
             rows.append((group.case, group.name, group.framework, round(sample.t, 2),
-                         None if cpu is None else round(cpu, 1),
+                         None if busy is None else round(busy, 3),
                          round(sample.memory_bytes / 1e6, 1),
                          max((g.util_percent for g in gpus if g.util_percent is not None),
                              default=None),
@@ -51,8 +51,8 @@ def timelines(material: Material) -> Chart | None:
     table = Table.of_rows(_COLUMNS, rows)
     kept = {n: v for n, v in table.columns.items() if any(x is not None for x in v)}
     note = (
-        "The trial with the middle training time of each group, sampled from outside."
-        " 100 % CPU is one core. Shaded: the phases."
+        "The trial with the middle training time of each group, sampled from outside; memory is"
+        " that of all its processes, and its peak may lie between two samples. Shaded: the phases."
     )
     return Chart("timelines", "timelines", "Resources over a trial", Table(kept), note,
                  {"phases": phases})  # fmt: skip

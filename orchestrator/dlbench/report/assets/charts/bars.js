@@ -2,7 +2,7 @@
 import { colour, ink } from "../colours.js";
 import { visible } from "../data.js";
 import { base, between, cut, line, MOST_BARS, names, textWidth, tip, valueAxis, words } from "../drawing.js";
-import { brief, number } from "../page.js";
+import { brief, number } from "../numbers.js";
 
 export function bars(view) {
   const { unit, less, dots } = view.data.settings;
@@ -36,15 +36,15 @@ export function bars(view) {
         dots ? {
           type: "scatter", symbolSize: 12, z: 6,
           data: rows.map((row, i) => ({ value: [row.median, i], itemStyle: row.certified !== "yes"
-            ? { color: ink.back, borderColor: colour(row.framework), borderWidth: 2 } : { color: colour(row.framework) } })),
+            ? { color: ink.back, borderColor: colour(row.contender), borderWidth: 2 } : { color: colour(row.contender) } })),
           tooltip,
         } : {
           type: "bar", barWidth: 16,
           data: rows.map((row) => ({
             value: row.median,
             itemStyle: row.certified !== "yes"
-              ? { color: "transparent", borderColor: colour(row.framework), borderType: "dashed", borderWidth: 1.5 }
-              : { color: colour(row.framework), borderRadius: [0, 3, 3, 0] },
+              ? { color: "transparent", borderColor: colour(row.contender), borderType: "dashed", borderWidth: 1.5 }
+              : { color: colour(row.contender), borderRadius: [0, 3, 3, 0] },
           })),
           tooltip,
         },

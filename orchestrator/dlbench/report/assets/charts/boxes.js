@@ -2,7 +2,7 @@
 import { colour, ink } from "../colours.js";
 import { visible } from "../data.js";
 import { base, cut, line, MOST_BARS, names, tip, valueAxis } from "../drawing.js";
-import { brief, number } from "../page.js";
+import { brief, number } from "../numbers.js";
 
 export function boxes(view) {
   const { unit } = view.data.settings;
@@ -24,7 +24,7 @@ export function boxes(view) {
         type: "custom", data: rows.map((row, i) => [row.p50, i, row.p05, row.p99]), encode: { x: [0, 2, 3], y: 1 },
         renderItem: (params, api) => {
           const row = rows[params.dataIndex];
-          const fill = colour(row.framework);
+          const fill = colour(row.contender);
           const at = (value) => api.coord([value, params.dataIndex])[0];
           const y = api.coord([row.p50, params.dataIndex])[1];
           return { type: "group", children: [

@@ -2,7 +2,8 @@
 import { ink } from "../colours.js";
 import { visible } from "../data.js";
 import { base, nameStyle, tip } from "../drawing.js";
-import { number, unique } from "../page.js";
+import { number } from "../numbers.js";
+import { unique } from "../page.js";
 
 export function confusion(view) {
   const here = visible(view.data);

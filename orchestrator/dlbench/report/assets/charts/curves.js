@@ -2,7 +2,8 @@
 import { colour, dashes, ink } from "../colours.js";
 import { visible } from "../data.js";
 import { base, cut, tip, valueAxis } from "../drawing.js";
-import { brief, number, unique } from "../page.js";
+import { brief, number } from "../numbers.js";
+import { unique } from "../page.js";
 
 const MOST_CURVES = 24;
 export function curves(view) {
@@ -22,7 +23,7 @@ export function curves(view) {
   for (const contender of contenders) {
     const points = rows.filter((row) => row.contender === contender);
     const x = (row) => (time ? row.train_s : row.epoch);
-    const shade = colour(points[0].framework);
+    const shade = colour(contender);
     if (bands && points.some((row) => row.high > row.low)) {
       const hidden = { type: "line", stack: "band " + contender, stackStrategy: "all", symbol: "none", silent: true,
         lineStyle: { opacity: 0 }, tooltip: { show: false }, z: 1 };

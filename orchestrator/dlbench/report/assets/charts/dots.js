@@ -2,7 +2,8 @@
 import { colour, ink } from "../colours.js";
 import { visible } from "../data.js";
 import { base, cut, MOST_BARS, names, tip, valueAxis } from "../drawing.js";
-import { brief, number, unique } from "../page.js";
+import { brief, number } from "../numbers.js";
+import { unique } from "../page.js";
 
 export function dots(view) {
   const { unit } = view.data.settings;
@@ -21,7 +22,7 @@ export function dots(view) {
       series: [{
         type: "scatter", symbolSize: 11, data: rows.map((row) => ({
           value: [row.value, contenders.indexOf(row.contender)],
-          itemStyle: { color: colour(row.framework), opacity: 0.7, borderColor: ink.back, borderWidth: 1 } })),
+          itemStyle: { color: colour(row.contender), opacity: 0.7, borderColor: ink.back, borderWidth: 1 } })),
         tooltip: { formatter: ({ dataIndex }) => {
           const { seed } = rows[dataIndex];
           const same = rows.filter((row) => row.seed === seed).slice(0, 12);

@@ -1,8 +1,9 @@
 /* Lines over the releases of each framework. */
-import { colour, ink } from "../colours.js";
+import { frameworkColour, ink } from "../colours.js";
 import { visible } from "../data.js";
 import { base, between, line, textWidth, tip, valueAxis } from "../drawing.js";
-import { number, unique } from "../page.js";
+import { number } from "../numbers.js";
+import { unique } from "../page.js";
 
 export function history(view) {
   const { unit } = view.data.settings;
@@ -26,7 +27,7 @@ export function history(view) {
       yAxis: valueAxis({ type: wide ? "log" : "value", name: "training time, " + unit + (wide ? " (log scale)" : ""), nameLocation: "middle", nameGap: 40 }),
       series: lines.flatMap((name) => {
         const own = rows.filter((row) => row.line === name);
-        const shade = colour(framework(name));
+        const shade = frameworkColour(framework(name));
         return [{
           name, type: "line", data: own.map((row) => [key(row), row.median]), symbol: "circle", symbolSize: 7,
           lineStyle: { color: shade, width: 2, type: name === framework(name) ? "solid" : "dashed" }, itemStyle: { color: shade },

@@ -19,7 +19,7 @@ export function ranks(view) {
       xAxis: valueAxis({ min: 0, max: view.data.length + 1, interval: 1, axisLabel: { color: ink.soft, fontSize: 12, hideOverlap: true, showMinLabel: false, showMaxLabel: false }, name: "mean rank", nameLocation: "middle", nameGap: 26 }),
       series: [{
         type: "scatter", symbolSize: 13,
-        data: rows.map((row, i) => ({ value: [row.mean_rank, i], itemStyle: { color: colour(row.framework) } })),
+        data: rows.map((row, i) => ({ value: [row.mean_rank, i], itemStyle: { color: colour(row.contender) } })),
         label: { show: true, position: "right", distance: 8, color: ink.ink, fontSize: 12.5, formatter: ({ value }) => value[0].toFixed(2) },
         tooltip: { formatter: ({ dataIndex }) => tip(rows[dataIndex].contender, [["mean rank", rows[dataIndex].mean_rank.toFixed(2)]]) },
       }, {

@@ -1,17 +1,37 @@
 /* Dots and whiskers: each contender as a multiple of the best. */
 import { colour, ink } from "../colours.js";
+import { metricOf, verdictOn } from "../comparisons.js";
 import { visible } from "../data.js";
 import { base, between, line, names, tip, valueAxis, words } from "../drawing.js";
-import { brief, number, page } from "../page.js";
+import { brief, number } from "../numbers.js";
+import { page, position, state } from "../page.js";
+
+/** The rows against the chosen baseline; what can't be compared with it has none. */
+function against(rows) {
+  const metric = metricOf("train_s");
+  if (state.baseline === null) return rows;
+  const found = [];
+  for (const row of rows) {
+    const contender = position(row.contender);
+    const verdict = verdictOn(metric, page.cases.findIndex(({ name }) => name === row.case), contender, state.baseline);
+    if (contender === state.baseline) found.push({ ...row, ratio: 1, low: null, high: null });
+    else if (verdict?.estimate) found.push({ ...row, ratio: verdict.estimate, low: verdict.low, high: verdict.high });
+  }
+  return found;
+}
 
 export function ratios(view) {
-  const rows = visible(view.data, true);
-  const several = page.cases.length > 1;
+  const rows = against(visible(view.data, true));
+  if (!rows.length) return null;
+  const several = state.cases.size > 1;
+  const other = state.baseline === null ? "the best" : page.contenders[state.baseline].name;
   const grouped = Map.groupBy
     ? Map.groupBy(rows, (row) => row.contender)
     : rows.reduce((m, row) => m.set(row.contender, [...(m.get(row.contender) || []), row]), new Map());
   const mean = (list) => Math.exp(list.reduce((sum, row) => sum + Math.log(row.ratio), 0) / list.length);
-  const order = [...grouped.keys()].sort((a, b) => mean(grouped.get(a)) - mean(grouped.get(b)));
+  // A mean over fewer workloads than others have would compare apples with pears: it is not shown.
+  const missing = (name) => state.cases.size - grouped.get(name).length;
+  const order = [...grouped.keys()].sort((a, b) => (missing(a) > 0) - (missing(b) > 0) || mean(grouped.get(a)) - mean(grouped.get(b)));
   const { room, axis } = names(order, view.width);
   const most = Math.max(...rows.map((row) => Math.max(row.ratio, row.high ?? 0)), 1.2);
   const least = Math.min(...rows.map((row) => row.low ?? row.ratio), 1);
@@ -26,8 +46,8 @@ export function ratios(view) {
       yAxis: axis,
       xAxis: valueAxis({
         type: log ? "log" : "value", logBase: 2,
-        min: Math.min(several ? 1 : least, 1 - 0.03 * (most - 1), log ? 0.92 : 1), max: log ? most * 1.15 : several ? undefined : most,
-        name: "times the best", nameLocation: "middle", nameGap: 26,
+        min: Math.min(several ? Math.min(...rows.map((row) => row.ratio)) : least, 1) - 0.03 * (most - 1) * (log ? 0 : 1), max: log ? most * 1.15 : several ? undefined : most,
+        name: "times " + other, nameLocation: "middle", nameGap: 26,
         axisLabel: { color: ink.soft, fontSize: 12, showMinLabel: false, showMaxLabel: several && !log, hideOverlap: true, formatter: (v) => "×" + brief(v) },
       }),
       series: [
@@ -36,7 +56,7 @@ export function ratios(view) {
           renderItem: (params, api) => {
             const { row } = points[params.dataIndex];
             const [x, y] = api.coord([row.ratio, api.value(1)]);
-            const fill = colour(row.framework);
+            const fill = colour(row.contender);
             const parts = [];
             if (row.low !== null && !several) {
               const [x1] = api.coord([row.low, 0]);
@@ -53,7 +73,7 @@ export function ratios(view) {
           },
           tooltip: { formatter: ({ dataIndex }) => {
             const { row } = points[dataIndex];
-            return tip(row.contender, [["workload", row.case], ["times the best", "×" + number(row.ratio)],
+            return tip(row.contender, [["workload", row.case], ["times " + other, "×" + number(row.ratio)],
               ...between(row, "low", "high"), ["median", number(row.train_s) + " s"], ["trials", row.n]]);
           } },
         },
@@ -62,6 +82,8 @@ export function ratios(view) {
           renderItem: (params, api) => {
             const [x, y] = api.coord([api.value(0), api.value(1)]);
             const right = view.width - 62;
+            const { name } = marks[params.dataIndex];
+            if (missing(name)) return words(right, y, `${grouped.get(name).length} of ${state.cases.size}`, ink.bad, { fontWeight: 600 });
             return { type: "group", children: [line(x, y - 10, x, y + 10, ink.ink, 2.5),
               words(right, y, "×" + number(api.value(0)), ink.ink, { fontWeight: 600 })] };
           },

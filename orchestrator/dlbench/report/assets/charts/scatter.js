@@ -2,7 +2,7 @@
 import { colour, ink } from "../colours.js";
 import { visible } from "../data.js";
 import { base, line, tip, valueAxis, words } from "../drawing.js";
-import { brief, number } from "../page.js";
+import { brief, number } from "../numbers.js";
 
 export function scatter(view) {
   const rows = visible(view.data);
@@ -31,7 +31,7 @@ export function scatter(view) {
         type: "custom", silent: true, clip: true, data: rows.map((row) => [row.memory_mb, row.train_s]),
         renderItem: (params, api) => {
           const row = rows[params.dataIndex];
-          const stroke = colour(row.framework);
+          const stroke = colour(row.contender);
           const [x, y] = api.coord([row.memory_mb, row.train_s]);
           const parts = [];
           if (row.memory_low !== null) parts.push(line(api.coord([row.memory_low, row.train_s])[0], y, api.coord([row.memory_high, row.train_s])[0], y, stroke, 1.4));
@@ -41,7 +41,7 @@ export function scatter(view) {
       }, {
         type: "scatter", symbolSize: 12,
         data: rows.map((row) => ({ value: [row.memory_mb, row.train_s], name: row.contender,
-          itemStyle: { color: colour(row.framework), borderColor: ink.back, borderWidth: 1.5 } })),
+          itemStyle: { color: colour(row.contender), borderColor: ink.back, borderWidth: 1.5 } })),
         tooltip: { formatter: ({ dataIndex }) => {
           const row = rows[dataIndex];
           return tip(row.contender, [["peak memory", number(row.memory_mb) + " MB"], ["training time", number(row.train_s) + " s"], ["trials", row.n]]);

@@ -2,7 +2,7 @@
 import { ink, phaseColour } from "../colours.js";
 import { visible } from "../data.js";
 import { base, cut, MOST_BARS, names, tip, valueAxis } from "../drawing.js";
-import { brief, number } from "../page.js";
+import { brief, number } from "../numbers.js";
 
 export function stack(view) {
   const { order, unit } = view.data.settings;

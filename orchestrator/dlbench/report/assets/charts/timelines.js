@@ -2,11 +2,12 @@
 import { colour, dark, ink, phaseColour } from "../colours.js";
 import { visible } from "../data.js";
 import { base, tip, valueAxis } from "../drawing.js";
-import { brief, number, state, unique } from "../page.js";
+import { brief, number } from "../numbers.js";
+import { page, state, unique } from "../page.js";
 
 const PANELS = [
-  ["cpu_percent", "CPU, %"], ["memory_mb", "Memory, MB"], ["gpu_percent", "GPU, %"],
-  ["gpu_memory_mb", "GPU memory, MB"], ["power_w", "Power, W"],
+  ["busy_cores", "Busy cores"], ["memory_in_use_mb", "Memory in use, MB"], ["gpu_percent", "GPU, %"],
+  ["gpu_memory_in_use_mb", "GPU memory in use, MB"], ["power_w", "Power, W"],
 ];
 export function timelines(view) {
   const here = visible(view.data);
@@ -14,7 +15,7 @@ export function timelines(view) {
   if (!contenders.length) return null;
   const contender = view.select("contender", contenders);
   const rows = here.filter((row) => row.contender === contender);
-  const found = view.data.settings.phases.find((entry) => entry[0] === state.case && entry[1] === contender);
+  const found = view.data.settings.phases.find((entry) => entry[0] === page.cases[state.case].name && entry[1] === contender);
   const phases = found ? found[3] : [];
   view.legend(unique(phases.map((stretch) => stretch[0])).map((phase) => [phase, phaseColour(phase)]));
   const panels = PANELS.filter(([name]) => view.data.columns[name] && rows.some((row) => row[name] !== null));
@@ -39,7 +40,7 @@ export function timelines(view) {
       yAxis: panels.map(([, title], i) => valueAxis({ gridIndex: i, min: 0, name: title, nameTextStyle: { color: ink.soft, fontSize: 12, align: "left", padding: [0, 0, 0, -46] }, splitNumber: 3 })),
       series: panels.map(([name], i) => ({
         type: "line", xAxisIndex: i, yAxisIndex: i, symbol: "none", data: rows.map((row) => [row.t, row[name]]),
-        lineStyle: { color: colour(rows[0].framework), width: 1.8 }, itemStyle: { color: colour(rows[0].framework) },
+        lineStyle: { color: colour(contender), width: 1.8 }, itemStyle: { color: colour(contender) },
         markArea: { silent: true, data: areas },
       })),
     },

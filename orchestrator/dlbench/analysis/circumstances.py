@@ -1,0 +1,133 @@
+"""Under what circumstances a number came about: what has to stand beside it in every output."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from dlbench.statistics.stability import outlying_trials
+from dlbench.statistics.words import count, number
+
+if TYPE_CHECKING:
+    from dlbench.analysis.groups import Group
+
+Row = Mapping[str, Any]
+BUSY = 10.0
+"""Percent of the machine that other programs may take without being mentioned."""
+
+
+def circumstances(groups: Sequence[Group]) -> tuple[str, ...]:
+    """`synthetic data`, `200 steps`, `batch 64`, …: what these groups share, or its range."""
+    rows = [row for group in groups for row in group.rows]
+    threads = _several(row["threads"] or row["threads_used"] for row in rows)
+    limits = _several(row["cpus"] for row in rows)
+    memory = _several(
+        row["memory_limit_bytes"] / 2**20 for row in rows if row["memory_limit_bytes"] is not None
+    )
+    batch = _several(row["batch"] for row in rows)
+    parts = (
+        data_words(rows),
+        budget_words(rows),
+        f"batch {batch}" if batch else "",
+        f"{threads} thread{'' if threads == '1' else 's'}" if threads else "",
+        f"{limits} core{'' if limits == '1' else 's'} allowed" if limits else "",
+        f"{memory} MiB allowed" if memory else "",
+    )
+    return tuple(part for part in parts if part)
+
+
+def cautions_of(groups: Sequence[Group]) -> Iterator[str]:
+    """What a reader has to know before any number of these groups."""
+    rows = [row for group in groups for row in group.rows]
+    sources = {row["data_source"] for row in rows}
+    if "synthetic" in sources:
+        what = "The data are synthetic" if len(sources) == 1 else "Some of the data are synthetic"
+        yield f"{what}: accuracies and errors mean nothing."
+    steps = _several(row["budget_steps"] for row in rows)
+    if steps:
+        yield f"Training was cut to {steps} steps: qualities are not those of a whole training."
+    busy = {group.name: load for group in groups if (load := others_load(group)) > BUSY}
+    if busy:
+        most = max(busy, key=lambda name: busy[name])
+        yield (
+            f"The machine was busy: other programs took {number(busy[most], 2)} % of it beside"
+            f" {most}. Times from a busy machine scatter more and are longer."
+        )
+
+
+def others_load(group: Group) -> float:
+    """Percent of the machine that other programs took beside this group, in the middle trial."""
+    seen = [load for row in group.rows if (load := _others(row)) is not None]
+    return statistics.median(seen) if seen else 0.0
+
+
+def _others(row: Row) -> float | None:
+    whole, own = row["system_cpu_percent_mean"], row["cpu_percent_mean"]
+    # With a limit of cores, the trial's share is one of these and not of the machine.
+    if whole is None or own is None or row["cpus"] is not None:
+        return None
+    return max(0.0, float(whole) - float(own))
+
+
+def group_notes(group: Group) -> Iterator[str]:
+    """What stands beside a group's number, in a few words each."""
+    failed, interrupted = len(group.failed), len(group.interrupted)
+    if failed:
+        yield f"{failed} of {count(len(group.rows), 'run')} failed"
+    if interrupted:
+        yield f"{interrupted} interrupted"
+    if "synthetic" in {row["data_source"] for row in group.rows}:
+        yield "synthetic data"
+    steps = _several(row["budget_steps"] for row in group.rows)
+    if steps:
+        yield f"{steps} steps"
+    if others_load(group) > BUSY:
+        yield "busy machine"
+
+
+NOTES = "what weakens its numbers or those of its group, in words"
+
+
+def with_notes(trials: pl.DataFrame) -> pl.DataFrame:
+    """The trials' table with a last column: what has to stand beside the numbers of each."""
+    from dlbench.analysis.groups import cases_of
+    from dlbench.analysis.metrics import TRAINING
+
+    cases = cases_of(trials, "release", (TRAINING.column,))
+    watched = sum(len(case.groups) for case in cases)
+    notes: dict[str, str] = {}
+    for case in cases:
+        for group in case.groups:
+            shared = list(group_notes(group))
+            measured = group.measured(TRAINING)
+            times = [float(row[TRAINING.column]) for row in measured]
+            odd = {measured[i]["id"] for i in outlying_trials(times, groups=watched)}
+            for row in group.rows:
+                own = ["training time sticks out"] if row["id"] in odd else []
+                notes[str(row["id"])] = "; ".join([*shared, *own])
+    told = [notes.get(name, "a copy of another trial") or None for name in trials["id"]]
+    return trials.with_columns(pl.Series("notes", told, dtype=pl.String))
+
+
+def data_words(rows: Iterable[Row]) -> str:
+    kinds = sorted({str(row["data_source"]) for row in rows if row["data_source"]})
+    return f"{' and '.join(kinds)} data" if kinds else ""
+
+
+def budget_words(rows: Sequence[Row]) -> str:
+    steps = _several(row["budget_steps"] for row in rows)
+    if steps:
+        return f"{steps} steps"
+    epochs = {row["budget_epochs"] for row in rows} - {None}
+    return count(epochs.pop(), "epoch") if len(epochs) == 1 else f"{_several(epochs)} epochs"
+
+
+def _several(values: Iterable[Any]) -> str:
+    """One number, or the range of several; empty where nothing is known."""
+    known = sorted({value for value in values if value is not None})
+    if not known:
+        return ""
+    return f"{known[0]:g}" if len(known) == 1 else f"{known[0]:g} to {known[-1]:g}"

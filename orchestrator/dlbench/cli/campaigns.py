@@ -1,0 +1,74 @@
+"""`dlbench campaigns`: those in results/, the newest first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dlbench.cli.console import Json
+
+if TYPE_CHECKING:
+    from dlbench.campaigns.campaign_list import CampaignEntry
+
+_NAMED = 4
+
+
+def register(app: typer.Typer) -> None:
+    @app.command("campaigns")
+    def campaigns(
+        folder: Annotated[
+            Path | None, typer.Argument(metavar="DIR", help="Where to look; none: results/.")
+        ] = None,
+        json: Json = False,
+    ) -> None:
+        """List the campaigns of a folder, the one that was worked on last first.
+
+        \b
+        dlbench campaigns
+        """
+        from dlbench.campaigns.campaign_list import RESULTS, list_campaigns
+        from dlbench.cli.console import print_json, print_table
+
+        every = list(list_campaigns(folder or RESULTS))
+        if json:
+            print_json([_json(entry) for entry in every])
+            return
+        if not every:
+            typer.echo(f"There is no campaign in {folder or RESULTS}/. `dlbench run` makes one.")
+            return
+        print_table(
+            ["campaign", "label", "contenders", "workloads", ">trials", "state"],
+            [
+                [
+                    str(entry.folder),
+                    entry.label,
+                    _some(entry.contenders),
+                    _some(entry.workloads),
+                    f"{entry.ended} of {entry.planned}",
+                    entry.problem or entry.state,
+                ]
+                for entry in every
+            ],
+            droppable=("label", "workloads", "contenders"),
+        )
+
+
+def _some(names: tuple[str, ...]) -> str:
+    rest = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _json(entry: CampaignEntry) -> dict[str, object]:
+    return {
+        "folder": str(entry.folder),
+        "label": entry.label,
+        "contenders": entry.contenders,
+        "workloads": entry.workloads,
+        "planned": entry.planned,
+        "ended": entry.ended,
+        "state": entry.state,
+        "changed": entry.changed.isoformat(timespec="seconds"),
+        "problem": entry.problem,
+    }

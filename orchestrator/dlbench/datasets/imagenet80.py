@@ -1,0 +1,140 @@
+"""The validation images of ILSVRC at 80x80, from the user's own folder, decoded once.
+
+They may not be passed on, so there is no download. The folder holds either one folder of images a
+class, as most tools arrange them, or all images with the devkit's list of their classes
+(`ILSVRC2010_validation_ground_truth.txt`). Each image is cut to its middle square and scaled to
+80x80. In the order of their names every fifth image is a test image. Decoding needs Pillow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dlbench.datasets import Dataset
+from dlbench.datasets._reading import wrong
+from dlbench.errors import UserError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from dlbench.datasets import Arrays
+
+_SIDE = 80
+_CLASSES = 1000
+_ENDINGS = (".jpeg", ".jpg", ".png")
+_LIST = "*validation_ground_truth.txt"
+_MOST_PIXELS = 100_000_000
+_REMEDY = "Name the folder with --from: one folder of images a class, or all images and the list."
+
+
+def _convert(_files: Mapping[str, Path]) -> Arrays:
+    raise UserError("The images of ILSVRC can't be downloaded without a log-in.", _REMEDY)
+
+
+def _from_folder(folder: Path) -> Arrays:
+    import numpy as np
+
+    images = _by_class(folder) or _by_list(folder)
+    if not images:
+        raise UserError(f"{folder} holds no images that dlbench finds.", _REMEDY)
+    library = _pillow()
+    pixels = np.empty((len(images), _SIDE, _SIDE, 3), np.uint8)
+    for row, (path, _) in enumerate(images):
+        pixels[row] = _decoded(path, library)
+    label = np.array([number for _, number in images], np.uint16)
+    test = np.arange(len(images)) % 5 == 4
+    return {
+        "train": {"image": pixels[~test], "label": label[~test]},
+        "test": {"image": pixels[test], "label": label[test]},
+    }
+
+
+def _by_class(folder: Path) -> list[tuple[Path, int]]:
+    """Images in folders of their own; classes are numbered in the order of the folders' names."""
+    classes = sorted(path for path in folder.iterdir() if path.is_dir() and _images_in(path))
+    if len(classes) < 2:
+        return []
+    if len(classes) > _CLASSES:
+        raise wrong(str(folder), f"has {len(classes):,} folders where {_CLASSES:,} classes can be")
+    found = [(path, number) for number, one in enumerate(classes) for path in _images_in(one)]
+    return sorted(found, key=lambda item: item[0].name)
+
+
+def _by_list(folder: Path) -> list[tuple[Path, int]]:
+    """All images in one folder, and a list with the class of each, from 1, in their order."""
+    lists = sorted(folder.rglob(_LIST))
+    images = next((found for place in (folder, folder / "val") if (found := _images_in(place))), [])
+    if not lists or not images:
+        return []
+    numbers = lists[0].read_text(encoding="utf-8", errors="replace").split()
+    if len(numbers) != len(images):
+        words = f"has {len(numbers):,} lines where there are {len(images):,} images"
+        raise wrong(lists[0].name, words)
+    if not all(number.isdigit() and 1 <= int(number) <= _CLASSES for number in numbers):
+        raise wrong(lists[0].name, f"has a line that is not a class from 1 to {_CLASSES:,}")
+    return [(path, int(number) - 1) for path, number in zip(images, numbers, strict=True)]
+
+
+def _images_in(folder: Path) -> Sequence[Path]:
+    if not folder.is_dir():
+        return []
+    return sorted(path for path in folder.iterdir() if path.suffix.lower() in _ENDINGS)
+
+
+def _pillow() -> Any:
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise UserError(
+            "Images are decoded with Pillow, which is not installed.",
+            "Install it with `pip install pillow` (or dlbench with `pip install dlbench[images]`).",
+        ) from error
+    return Image
+
+
+def _decoded(path: Path, library: Any) -> np.ndarray:
+    """The middle square of an image at 80x80; how large it is, is looked up before it is read."""
+    import numpy as np
+
+    try:
+        with library.open(path) as image:
+            width, height = image.size
+            if not 0 < width * height <= _MOST_PIXELS:
+                raise wrong(path.name, f"has {width:,} x {height:,} pixels, which is too many")
+            side = min(width, height)
+            left, top = (width - side) // 2, (height - side) // 2
+            square = (left, top, left + side, top + side)
+            scaled = image.convert("RGB").resize(
+                (_SIDE, _SIDE), library.Resampling.BILINEAR, square
+            )
+            return np.asarray(scaled)
+    except (OSError, ValueError, SyntaxError) as error:
+        raise wrong(path.name, f"is not an image that can be decoded ({error})") from error
+
+
+def _synthetic(train: int, test: int) -> Arrays:
+    from dlbench.datasets import _synthetic
+
+    return _synthetic.images(train, test, (_SIDE, _SIDE, 3), _CLASSES)
+
+
+def _proof(train: int, test: int) -> Arrays:
+    from dlbench.datasets import _synthetic
+
+    return _synthetic.images(train, test, (32, 32, 3), 20)
+
+
+DATASET = Dataset(
+    name="imagenet80",
+    title="ILSVRC validation images at 80x80 (O. Russakovsky et al., 2015; from your own folder)",
+    licence="non-commercial research; not to be passed on",
+    rows=(40_000, 10_000),
+    convert=_convert,
+    synthetic=_synthetic,
+    from_folder=_from_folder,
+    notes="50,000 images; tian2020 does not say how it split them: every fifth is a test image",
+    divide={"image": 255.0},
+    proof=_proof,
+)

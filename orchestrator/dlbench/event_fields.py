@@ -1,0 +1,134 @@
+"""Which keys each event has, and what their values may be. FORMATS.md says so under *Events*."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+LONGEST_S = 1e9
+"""No time is longer, in seconds: 30 years."""
+PHASES = (
+    "import", "load", "build", "first-step", "warm-up", "train", "evaluate", "validate", "save",
+    "verify",
+)  # fmt: skip
+_MOST_METRICS = 100
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+_LARGEST_COUNT = 2**53
+_SCORES = ("accuracy", "binary-accuracy")
+"""Metrics from 0 to 1; a mean error is 0 or more."""
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_time(value: Any) -> bool:
+    return _is_number(value) and 0 <= value <= LONGEST_S
+
+
+def _times_ms(value: Any) -> bool:
+    if not isinstance(value, list) or not set(map(type, value)) <= {int, float}:
+        return False
+    # a NaN is neither the least nor the largest, but the sum of all is NaN then
+    within = not value or (min(value) >= 0 and max(value) <= 1000 * LONGEST_S)
+    return within and not math.isnan(sum(value))
+
+
+def _count(value: Any) -> bool:
+    return _is_number(value) and isinstance(value, int) and 0 <= value <= _LARGEST_COUNT
+
+
+def _count_or_none(value: Any) -> bool:
+    return value is None or _count(value)
+
+
+def _loss(value: Any) -> bool:
+    return value is None or _is_number(value)
+
+
+def _metrics(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and len(value) <= _MOST_METRICS
+        and all(_NAME.fullmatch(name) for name in value)
+        and all(_metric(name, number) for name, number in value.items())
+    )
+
+
+def _metrics_or_none(value: Any) -> bool:
+    return value is None or _metrics(value)
+
+
+def _metric(name: str, value: Any) -> bool:
+    if not _is_number(value) or value != value:  # it could not be computed: NaN, null
+        return value is None or _is_number(value)
+    if name in _SCORES:
+        return bool(0 <= value <= 1)
+    return bool(value >= 0) if name.startswith("mean-") else True
+
+
+def _error(value: Any) -> bool:
+    return value is None or (_is_number(value) and not value < 0)
+
+
+def _text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _text_or_none(value: object) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def _name(value: object) -> bool:
+    return isinstance(value, str) and _NAME.fullmatch(value) is not None
+
+
+def _phase(value: object) -> bool:
+    return value in PHASES
+
+
+def _yes_or_no(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _object(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+EVENTS: dict[str, dict[str, Callable[[Any], bool]]] = {
+    "hello": {"bench": _text, "python": _text, "pid": _count},
+    "phase": {"phase": _phase, "seconds": is_time},
+    "stack": {"framework": _text, "version": _text},
+    "model": {"parameters": _count, "weights_sha256": _text, "path": _object},
+    "progress": {"epoch": _count, "step": _count, "steps": _count, "loss": _loss},
+    "epoch": {
+        "epoch": _count,
+        "loss": _loss,
+        "steps_ms": _times_ms,
+        "metrics": _metrics,
+        "validation": _metrics_or_none,
+        "train_s": is_time,
+        "first": _count,
+    },
+    "check": {
+        "name": _name,
+        "passed": _yes_or_no,
+        "error": _error,
+        "tolerance": _error,
+        "node": _text_or_none,
+        "detail": _text_or_none,
+    },
+    "result": {
+        "metrics": _metrics,
+        "loss": _loss,
+        "epochs": _count,
+        "best_epoch": _count_or_none,
+        "steps": _count,
+        "samples": _count,
+    },
+    "error": {"outcome": _text, "message": _text},
+    "end": {},
+}
+"""What a value must be, by event and key. Null, and so a missing key, is allowed where it says."""

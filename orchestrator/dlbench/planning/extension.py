@@ -1,0 +1,120 @@
+"""More of a campaign that is there already: repeats, releases, workloads, seeds.
+
+What is added runs under the conditions of what is there: they are read from its plan. It comes in
+rounds of its own, behind the others: only what ran in one round counts as a pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
+from typing import get_type_hints
+
+from dlbench import workloads
+from dlbench.environments import releases
+from dlbench.errors import UserError
+from dlbench.planning.choices import Choices, Option
+from dlbench.planning.plan import Trial, check_trainable, find_contender, one_round
+from dlbench.statistics.words import listing
+
+ADDED = ("frameworks", "against", "workloads", "repeats", "seed", "until", "at_most")
+"""The choices that mean something when a campaign is resumed."""
+
+
+def refuse_ignored(given: frozenset[str]) -> None:
+    """Name the options that would change nothing, before anything is done."""
+    hints = get_type_hints(Choices, include_extras=True)
+    flags = [
+        next(part.flag for part in hints[field.name].__metadata__ if isinstance(part, Option))
+        for field in fields(Choices)
+        # an engine may be confirmed
+        if field.name in given and field.name not in (*ADDED, "engine")
+    ]
+    if flags:
+        raise UserError(
+            f"{listing(flags)} can't be changed in a campaign that has begun.",
+            "With --resume you can add releases, --workload, --repeats and --seed."
+            f" Leave out {listing(flags)}, or start a new campaign.",
+        )
+
+
+def extension(planned: Sequence[Trial], choices: Choices) -> tuple[Trial, ...]:
+    """The trials to be added, in the order in which they will run; their ids are not known yet."""
+    there = {trial.contender: trial for trial in planned}
+    seeds = {trial.repeat: trial.seed for trial in planned}
+    made = max(seeds) + 1
+    wanted = _repeats(choices, made)
+    if choices.seed is not None:
+        seeds |= {made + k: choices.seed + k for k in range(wanted - made)}
+        if len(set(seeds.values())) < len(seeds):
+            raise UserError(
+                f"Seeds from {choices.seed} are in this campaign already.",
+                f"Give a --seed above {max(trial.seed for trial in planned)}.",
+            )
+    first = seeds[0]
+    done = {(trial.contender, trial.repeat) for trial in planned}
+    contenders = [*there.values(), *_new_contenders(planned, choices)]
+    added: list[Trial] = []
+    number = max(trial.round for trial in planned) + 1
+    for repeat in range(wanted):
+        missing = [t for t in contenders if (t.contender, repeat) not in done]
+        if missing:
+            seed = seeds.get(repeat, first + repeat)
+            added += one_round(missing, repeat, seed, number, len(planned) + len(added))
+            number += 1
+    return tuple(added)
+
+
+def _repeats(choices: Choices, made: int) -> int:
+    if choices.seed is not None and (choices.repeats or 0) <= made:
+        raise UserError(
+            "With --resume, --seed is the seed of the first repeat that is added.",
+            f"Add --repeats with more than the {made} that there are.",
+        )
+    if choices.repeats is not None and choices.repeats < made:
+        raise UserError(
+            f"--repeats {choices.repeats} would change nothing: {made} are planned already.",
+            "Give a larger number.",
+        )
+    return choices.repeats or made
+
+
+def _new_contenders(planned: Sequence[Trial], choices: Choices) -> Iterator[Trial]:
+    """What was named and is not in the plan, on every workload and device that is."""
+    there = {trial.contender for trial in planned}
+    old = dict.fromkeys((trial.release, trial.variant) for trial in planned)
+    found = [find_contender(name) for name in (*choices.frameworks, *choices.against)]
+    new = dict.fromkeys((release.name, variant) for release, variant in found)
+    for workload in dict.fromkeys((*(t.workload for t in planned), *choices.workloads)):
+        check_trainable(workload)
+        like = _like(planned, workload)
+        for name, variant in {**old, **new}:
+            release = releases.find(name)
+            if (name, variant) in old and workload not in choices.workloads:
+                continue
+            for one in {(t.device, t.setting): t for t in planned}.values():
+                if one.device not in release.devices:
+                    continue
+                trial = replace(
+                    like,
+                    release=name,
+                    variant=variant,
+                    usual_variant=variant == release.variants[0],
+                    device=one.device,
+                    setting=one.setting,
+                    gpus=one.gpus,
+                )
+                if trial.contender not in there:
+                    there.add(trial.contender)
+                    yield trial
+
+
+def _like(planned: Sequence[Trial], workload: str) -> Trial:
+    """A planned trial on this workload; else any, with the epochs this one would have had."""
+    for trial in planned:
+        if trial.workload == workload:
+            return trial
+    # a number of epochs that is not a recipe's was chosen for all workloads
+    chosen = (t.epochs for t in planned if t.epochs != workloads.find(t.workload).recipe["epochs"])
+    epochs = next(chosen, workloads.find(workload).recipe["epochs"])
+    return replace(planned[0], workload=workload, epochs=epochs)

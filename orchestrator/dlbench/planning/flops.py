@@ -1,0 +1,68 @@
+"""How much arithmetic one row's forward pass takes: one formula for each op.
+
+A multiplication and an addition count as one each, so a multiply-add counts as 2, also where it
+meets padding. What is counted is the pass in evaluation, with every step of a sequence. An
+activation counts as 1. A training step takes about three times as much.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+FORMULAS = {
+    "conv2d": "output values x (2 x kernel height x width x input channels, and 1 for a bias)",
+    "dense": "output values x (2 x input width, and 1 for a bias)",
+    "lstm": "steps x units x (8 x (input width + units) + 13)",
+    "maxpool": "output values x window",
+    "avgpool": "output values x window",
+    "globalmaxpool": "input values",
+    "globalavgpool": "input values",
+    "batchnorm": "2 x values",
+    "add": "values x (terms - 1)",
+    "relu": "values",
+    "tanh": "values",
+    "sigmoid": "values",
+    "embedding": "0",
+    "dropout": "0",
+    "flatten": "0",
+    "concat": "0",
+}
+"""In words, by op: what `flops_of` computes."""
+
+
+def flops(graph: Mapping[str, Any]) -> int:
+    """Of the whole graph, for one row."""
+    return sum(flops_by_node(graph).values())
+
+
+def flops_by_node(graph: Mapping[str, Any]) -> dict[str, int]:
+    shapes = {spec["name"]: spec["shape"] for spec in graph["inputs"]}
+    counted = {}
+    for node in graph["nodes"]:
+        shapes[node["name"]] = node["shape"]
+        if node["op"] == "lstm":  # its states, which others may read
+            shapes[f"{node['name']}:h"] = shapes[f"{node['name']}:c"] = [node["units"]]
+        counted[node["name"]] = _flops_of(node, shapes[node["inputs"][0]])
+    return counted
+
+
+def _flops_of(node: Mapping[str, Any], read: list[int]) -> int:
+    """Of one node, whose first input has the shape `read`."""
+    op = node["op"]
+    values: int = math.prod(node["shape"])
+    if op in ("conv2d", "dense"):
+        kernel: list[int] = node["parameters"]["kernel"]["shape"]
+        return values * (2 * math.prod(kernel[:-1]) + int(node["bias"]))
+    if op == "lstm":
+        steps, width = read
+        return int(steps * node["units"] * (8 * (width + node["units"]) + 13))
+    if op in ("maxpool", "avgpool"):
+        window: list[int] = node["size"]
+        return values * math.prod(window)
+    if op in ("globalmaxpool", "globalavgpool"):
+        return math.prod(read)
+    if op == "add":
+        return values * (len(node["inputs"]) - 1)
+    return values * {"batchnorm": 2, "relu": 1, "tanh": 1, "sigmoid": 1}.get(op, 0)

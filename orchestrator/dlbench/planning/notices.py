@@ -1,0 +1,66 @@
+"""What is said of a plan before it is run, each thing once: `dlbench plan` and `run` say the same.
+
+Limits that this machine does not have are refused here, and not by every trial.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from dlbench.environments import releases
+from dlbench.errors import UserError
+from dlbench.host.busyness import busy_sentence, busy_share
+from dlbench.planning.plan import Trial
+from dlbench.planning.repeats import what_looks_do, what_repeats_show
+from dlbench.statistics.words import listing
+
+if TYPE_CHECKING:
+    from dlbench.running.workshop import Workshop
+
+
+def notices(
+    trials: Sequence[Trial], looks: Sequence[int], workshop: Workshop, *, busy: bool = True
+) -> Iterator[str]:
+    """What to know before the first trial; `busy`: also how busy the machine is."""
+    check_limits(trials[0], workshop)
+    yield from workshop.engine.unenforced(trials[0].limits)
+    yield from _gpus(trials, workshop)
+    yield what_looks_do(looks) if looks else what_repeats_show(trials)
+    if busy and (share := busy_share()) is not None and (sentence := busy_sentence(share)):
+        yield sentence
+
+
+def check_limits(trial: Trial, workshop: Workshop) -> None:
+    """Refuse more cores or memory than there are: no trial could get them."""
+    from dlbench.host.machine import fingerprint
+
+    if trial.cpus is None and trial.memory_bytes is None:
+        return
+    if workshop.client is not None:  # the daemon may be on another machine
+        info = workshop.client.info()
+        cores, memory = float(info.get("NCPU") or 0), int(info.get("MemTotal") or 0)
+    else:
+        here = fingerprint()
+        cores, memory = here.cores_usable, here.memory_bytes
+    if trial.cpus is not None and cores and trial.cpus > cores:
+        raise UserError(
+            f"--cpus {trial.cpus:g} is more than the {cores:g} cores that can be used here.",
+            f"Give at most {cores:g}, or leave it out.",
+        )
+    if trial.memory_bytes is not None and memory and trial.memory_bytes > memory:
+        raise UserError(
+            f"--memory {trial.memory_bytes / 2**30:g}g is more than the {memory / 2**30:.1f} GiB"
+            " of memory here.",
+            f"Give at most {memory // 2**20}m, or leave it out.",
+        )
+
+
+def _gpus(trials: Sequence[Trial], workshop: Workshop) -> Iterator[str]:
+    """Why releases can't use a GPU here: one sentence a reason, not one a release."""
+    refused: dict[str, list[str]] = {}
+    for name in dict.fromkeys(trial.release for trial in trials if trial.device == "gpu"):
+        if refusal := workshop.gpu_refusal(releases.find(name)):
+            refused.setdefault(refusal, []).append(name)
+    for refusal, names in refused.items():
+        yield f"GPU trials of {listing(names)} will end as `unsupported`. {refusal}"

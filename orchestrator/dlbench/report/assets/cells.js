@@ -1,0 +1,98 @@
+/* What a cell of the summary says: the comparison, its interval, the value, and what weakens it. */
+import { groupOf, opponent, verdictOn } from "./comparisons.js";
+import { plain, together, withUnit } from "./numbers.js";
+import { page, state } from "./page.js";
+
+const SHADES = 8;
+const DARKEST = 4;
+const TOLD = { better: "better", worse: "worse" };
+
+const wordOf = (metric, decision) =>
+  metric[TOLD[decision]] ?? (decision === "equivalent" ? decision : metric.tested ? "undecided" : "not tested");
+
+/** An interval, or the range of runs that are too few for one. */
+export const span = (low, high, range) => (range ? `(${low} to ${high})` : `[${low}, ${high}]`);
+
+/** `1.22× slower` and `[1.21, 1.24]`; `undecided` and `1.03× [0.97, 1.10]`. */
+export function said(metric, verdict) {
+  // Where failed runs decided, the size is that of the others.
+  const decided = verdict.decision in TOLD && !verdict.lost;
+  const word = wordOf(metric, verdict.decision);
+  let values = [verdict.estimate, verdict.low, verdict.high];
+  if (verdict.estimate === null) return [word, ""];
+  if (metric.ratio && decided && verdict.estimate < 1) {
+    values = [1 / verdict.estimate, verdict.high === null ? null : 1 / verdict.high, verdict.low === null ? null : 1 / verdict.low];
+  }
+  const texts = verdict.low === null ? [values[0].toFixed(2)] : together(values);
+  const sign = !metric.ratio && verdict.estimate > 0 ? "+" : "";
+  const size = sign + texts[0] + (metric.ratio ? "×" : metric.unit === "%" ? " pp" : "");
+  const around = texts.length > 1 ? span(texts[1], texts[2], verdict.range) : "";
+  if (decided) return [`${size} ${word}`, around];
+  return [word, `${size} ${around}`.trim() + (verdict.lost ? " of those that finished" : "")];
+}
+
+/** How dark a cell is: how far what is shown to be better or worse is from the baseline. */
+function shade(metric, verdict) {
+  if (!(verdict.decision in TOLD)) return "undecided";
+  const size = Math.abs(verdict.estimate ?? (metric.ratio ? 1 : 0));
+  const share = metric.ratio ? Math.abs(Math.log(size)) / Math.log(DARKEST) : metric.unit === "%" ? size / 10 : 1 / SHADES;
+  return verdict.decision + Math.min(SHADES, Math.max(1, Math.round(share * SHADES)));
+}
+
+/** One contender in one case on one metric: {kind, main, details, lost, marks, group, verdict}. */
+export function cellOf(metric, caseNumber, contender) {
+  const number = groupOf(caseNumber, contender);
+  if (number === undefined) return { kind: "empty", main: "not run", details: [] };
+  const group = page.groups[number];
+  const cell = { group: number, lost: group.failed, marks: metric.weakened ? group.marks : [], details: [] };
+  if (!group.complete) return { ...cell, kind: "failed", main: "failed", details: [group.outcomes], lost: "" };
+  const { middle, low, high, range } = metric.groups;
+  if (middle[number] === null) return { ...cell, kind: "empty", main: "–", details: ["no " + metric.title.toLowerCase()] };
+  const value = withUnit(middle[number], metric.unit);
+  if (group.proof !== "yes") {
+    return { ...cell, kind: "apart", main: group.proof === "no" ? "not certified" : "proof not made", details: [value] };
+  }
+  const other = opponent(metric, number, state.baseline);
+  if (other === contender) {
+    const around = low[number] === null ? [] : [span(plain(low[number], metric.unit), plain(high[number], metric.unit), range[number])];
+    return { ...cell, kind: "best", main: value, details: [...around, state.baseline === null ? "best" : "baseline"] };
+  }
+  const verdict = other === null ? null : verdictOn(metric, caseNumber, contender, other);
+  if (verdict === null) return { ...cell, kind: "apart", main: value, details: [missing(metric, caseNumber)] };
+  const [main, interval] = said(metric, verdict);
+  return { ...cell, kind: shade(metric, verdict), main, details: [interval, value], verdict };
+}
+
+/** Why a cell has nothing to be compared with. */
+function missing(metric, caseNumber) {
+  if (state.baseline === null) return "not comparable";
+  const number = groupOf(caseNumber, state.baseline);
+  if (number === undefined) return "baseline not run";
+  const group = page.groups[number];
+  if (!group.complete) return "baseline failed";
+  if (group.proof !== "yes") return "baseline not certified";
+  return metric.groups.middle[number] === null ? "baseline has none" : "not comparable";
+}
+
+/** A contender over all ticked cases: the mean of its ratios, unless one of them is missing. */
+export function togetherOf(metric, cells) {
+  const tally = new Map();
+  const estimates = [];
+  let [runs, failed] = [0, 0];
+  for (const cell of cells) {
+    const group = page.groups[cell.group];
+    runs += group?.trials ?? 0;
+    failed += group ? group.trials - group.complete : 0;
+    if (cell.kind === "best") estimates.push(metric.ratio ? 1 : 0);
+    else if (cell.verdict && cell.verdict.estimate !== null) estimates.push(cell.verdict.estimate);
+    const word = cell.verdict ? wordOf(metric, cell.verdict.decision)
+      : { best: state.baseline === null ? "best" : "baseline", failed: "failed", empty: "missing" }[cell.kind] ?? "not comparable";
+    tally.set(word, (tally.get(word) ?? 0) + 1);
+  }
+  const whole = { words: [...tally].map(([word, n]) => `${word} ${n}`), lost: failed ? `${failed} of ${runs} runs failed` : "" };
+  if (estimates.length < cells.length) return { ...whole, kind: "apart", main: `${estimates.length} of ${cells.length}`, rank: null };
+  const sum = estimates.reduce((all, value) => all + (metric.ratio ? Math.log(value) : value), 0) / estimates.length;
+  const mean = metric.ratio ? Math.exp(sum) : sum;
+  const main = metric.ratio ? `${mean.toFixed(2)}×` : (mean > 0 ? "+" : "") + mean.toFixed(2) + (metric.unit === "%" ? " pp" : "");
+  return { ...whole, kind: "mean", main, rank: metric.less ? mean : -mean };
+}

@@ -1,0 +1,60 @@
+"""What stands beside numbers on the page: circumstances, failures, and what weakens them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dlbench.analysis.circumstances import BUSY, circumstances, others_load
+from dlbench.analysis.circumstances import cautions_of as cautions_of_groups
+from dlbench.analysis.groups import Case, Group
+from dlbench.analysis.metrics import TRAINING
+from dlbench.host.machine import cautions
+from dlbench.report.material import Material
+from dlbench.statistics.stability import Finding
+
+
+def of_case(material: Material, case: Case) -> str:
+    """`synthetic data, 200 steps, batch 64, busy machine`: under what its numbers came about."""
+    machines = {group.conditions.machine for group in case.groups}
+    known = material.results.machines()
+    busy = cautions({one: known[one] for one in machines if one in known})
+    parts = [*circumstances(case.groups)]
+    if busy or any(map(_beside_others, case.groups)):
+        parts.append("busy machine")
+    if len(machines) > 1:
+        parts.append(f"{len(machines)} machines")
+    return ", ".join(parts)
+
+
+def cautions_of(material: Material) -> list[str]:
+    """What a reader has to know before any number."""
+    return [*cautions_of_groups(material.groups), *cautions(material.results.machines())]
+
+
+def lost(group: Group) -> str:
+    """`2 of 10 failed`; empty where every trial was completed."""
+    of = len(group.rows)
+    counts = ((len(group.failed), "failed"), (len(group.interrupted), "interrupted"))
+    return ", ".join(f"{n} of {of} {word}" for n, word in counts if n)
+
+
+def weaknesses(material: Material, group: Group) -> tuple[str, ...]:
+    """What weakens the times of a group, in sentences."""
+    return tuple(finding.sentence for finding in _findings(material, group))
+
+
+def marks(material: Material, group: Group) -> tuple[str, ...]:
+    """The same in two words each."""
+    found = [finding.concern.value for finding in _findings(material, group)]
+    if _beside_others(group):
+        found.append("busy machine")
+    return tuple(dict.fromkeys(found))
+
+
+def _beside_others(group: Group) -> bool:
+    return others_load(group) > BUSY
+
+
+def _findings(material: Material, group: Group) -> Sequence[Finding]:
+    compared = material.compared(group.case, TRAINING)
+    return compared.steadiness.groups.get(group.name, ()) if compared else ()

@@ -1,0 +1,60 @@
+"""Rows that are kept for validation, and images that are augmented."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bench import data
+
+
+def split(rows: int) -> data.Split:
+    images = np.arange(rows * 5 * 4 * 2, dtype=np.float32).reshape(rows, 5, 4, 2)
+    return data.Split({"image": images, "label": np.arange(rows, dtype=np.int32)})
+
+
+def test_validation_takes_rows_from_training_and_leaves_the_test_alone() -> None:
+    splits = {"train": split(40), "test": split(10)}
+    got = data.with_validation(splits, {"patience": 3, "validation": 0.25})
+    labels = {name: got[name].batch(slice(None))["label"].tolist() for name in got}
+    assert sorted(labels["train"] + labels["validation"]) == list(range(40))
+    assert len(labels["validation"]) == 10
+    assert labels["test"] == list(range(10))
+    again = data.with_validation(splits, {"patience": 9, "validation": 0.25})
+    assert again["validation"].batch(slice(None))["label"].tolist() == labels["validation"]
+
+
+def test_a_part_is_divided_as_the_whole() -> None:
+    whole = data.Split({"x": np.full((8, 3), 12, np.uint8)}, {"x": 4.0})
+    got = data.with_validation({"train": whole}, {"patience": 1, "validation": 0.5})
+    assert got["validation"].batch(slice(None))["x"].tolist() == [[3.0] * 3] * 4
+
+
+def test_too_few_rows_for_a_validation_are_refused() -> None:
+    with pytest.raises(ValueError, match="0 of 3 rows can't be kept"):
+        data.with_validation({"train": split(3)}, {"patience": 1, "validation": 0.1})
+
+
+def test_augmented_images_are_shifts_and_mirrors_of_the_originals() -> None:
+    batch = split(60).batch(slice(None))
+    got = data.augmented(batch, {"flip": True, "crop": 1}, ["image"], 1, 1, 0)
+    assert got["label"].tolist() == batch["label"].tolist()
+    seen = set()
+    for old, new in zip(batch["image"], got["image"], strict=True):
+        padded = np.pad(old, ((1, 1), (1, 1), (0, 0)))
+        cuts = {
+            (top, left, flipped): padded[top : top + 5, left : left + 4][:, :: -1 if flipped else 1]
+            for top in range(3) for left in range(3) for flipped in (False, True)
+        }  # fmt: skip
+        (match,) = [key for key, cut in cuts.items() if np.array_equal(cut, new)]
+        seen.add(match)
+    assert len(seen) > 10  # of 18
+
+
+def test_augmentation_is_drawn_from_seed_epoch_and_step_alone() -> None:
+    batch, how = split(20).batch(slice(None)), {"flip": True, "crop": 2}
+    draws = {
+        data.augmented(batch, how, ["image"], *drawn)["image"].tobytes()
+        for drawn in ((1, 1, 0), (1, 1, 0), (2, 1, 0), (1, 2, 0), (1, 1, 8))
+    }
+    assert len(draws) == 4

@@ -1,0 +1,140 @@
+"""`dlbench show`: the answer first, conditions beside the numbers, the next command below."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import dlbench
+from dlbench.campaigns.folder import Campaign
+from dlbench.campaigns.outcomes import Outcome
+from dlbench.cli.results_table import told_apart
+from tests.orchestrator.analysis.campaigns import Cell, write
+from tests.orchestrator.command import Command
+
+
+def shown(command: Command, folder: Path, *options: str) -> str:
+    done = command("show", folder, *options)
+    assert done.code == 0, done.err
+    return done.out
+
+
+def test_three_runs_show_sizes_and_prove_nothing(tmp_path: Path, command: Command) -> None:
+    folder = write(tmp_path / "c", [Cell("a@1", [1.0, 1.1, 1.2]), Cell("b@1", [2.0, 2.1, 2.2])])
+    text = shown(command, folder)
+    first = text.strip().splitlines()[0]
+    assert first.startswith("a@1 was the quickest on digits-cnn so far")
+    assert "too few runs to tell" in first
+    assert "prove nothing" in text
+    assert f"dlbench run --resume {folder} --repeats 5" in text
+    assert f"dlbench report {folder} --open" in text
+    assert "p =" not in text and "least p" not in text
+    assert "least p" in shown(command, folder, "--verbose")
+
+
+def test_looks_that_found_no_leader_are_said(tmp_path: Path, command: Command) -> None:
+    times = [1.0, 1.3, 1.1, 1.2, 1.05, 1.15]
+    folder = write(tmp_path / "c", [Cell("a@1", times), Cell("b@1", times[::-1])])
+    assert f"dlbench run --resume {folder} --until decided --at-most 12" in shown(command, folder)
+    campaign = Campaign(folder)
+    campaign.write_about(replace(campaign.about(), looks=(5, 6), looked=(False, False)))
+    text = shown(command, folder)
+    assert "No leader was found in 2 looks" in text
+    assert "--resume" not in text, "its error rate is used up"
+    assert dlbench.open(folder).compare().alpha == 0.025
+
+
+def test_a_folder_with_a_space_can_be_copied(tmp_path: Path, command: Command) -> None:
+    folder = write(tmp_path / "my runs", [Cell("a@1", [1.0]), Cell("b@1", [2.0])])
+    assert f"--resume '{folder}' --repeats" in shown(command, folder)
+
+
+def test_failures_and_units_stand_beside_the_numbers(tmp_path: Path, command: Command) -> None:
+    metrics = {"accuracy": 0.91234, "peak_memory_bytes": 164675584.0}
+    bad = Cell("b@1", [2.0] * 2, outcome=Outcome.TIMEOUT, reason="It reached its time limit.")
+    folder = write(tmp_path / "c", [Cell("a@1", [1.0] * 5, metrics=metrics), bad])
+    text = shown(command, folder)
+    assert "164675584" not in text
+    assert "10 epochs" in text, "the scale"
+    assert "whole trial" in text and "20.0 s" in text
+    assert "0 of 2" in text and "timeout" in text
+    assert "It reached its time limit." in text
+
+
+def test_a_long_start_is_not_hidden(tmp_path: Path, command: Command) -> None:
+    folder = write(tmp_path / "c", [Cell("a@1", [1.0] * 5), Cell("b@1", [2.0] * 5)])
+    assert "Whole trials" not in shown(command, folder)
+    for path in folder.glob("trials/*/trial.json"):
+        content = json.loads(path.read_text())
+        if content["release"] == "a@1":
+            path.write_text(json.dumps({**content, "wall_s": 70.0}))
+    text = shown(command, folder)
+    assert "were quickest in b@1: 20.0 s, against 70.0 s in a@1. This was not tested." in text
+
+
+def test_accuracies_have_the_digits_that_tell_them_apart() -> None:
+    assert told_apart([0.98333, 0.98334], 100.0, "%") == ["98.333 %", "98.334 %"]
+    assert told_apart([0.5, 0.5, None]) == ["0.50", "0.50", "-"]
+    assert told_apart([]) == []
+
+
+def test_without_a_folder_the_newest(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("show", "report", "watch", "compare"):
+        done = command(name)
+        assert done.code == 2
+        assert "There is no campaign in results/" in done.err
+    write(tmp_path / "results" / "old", [Cell("a@1", [1.0])], name="old")
+    write(tmp_path / "results" / "new", [Cell("b@1", [1.0])], name="new")
+    (tmp_path / "results" / "new" / "trials").touch()
+    assert "b@1" in command("show").out
+    assert "results/new" in command("report").out
+    assert "results/new" in command("watch").out
+    assert "b@1" in command("compare").out
+    (tmp_path / "results" / "old" / "plan.jsonl").touch()
+    assert "a@1" in command("show").out
+
+
+def test_only_some_trials(tmp_path: Path, command: Command) -> None:
+    cells = [
+        Cell("a@1", [1.0, 1.1]), Cell("a@2", [1.5, 1.6]), Cell("b@1", [2.0, 2.1]),
+        Cell("a@1", [5.0, 5.1], workload="mnist-cnn"),
+    ]  # fmt: skip
+    folder = write(tmp_path / "c", cells)
+    text = shown(command, folder, "--only", "release=a,workload=digits-cnn")
+    assert "a@1" in text and "a@2" in text and "b@1" not in text and "mnist-cnn" not in text
+    two = shown(command, folder, "--only", "release=a@2,release=b@1")
+    assert "a@2" in two and "b@1" in two and "a@1 " not in two
+    assert len(command("show", folder, "--only", "seed=1", "--json").json["trials"]) == 4
+    for wrong, words in (
+        ("release=z", "There are release: a@1, a@2, b@1"),
+        ("relase=a", "Did you mean 'release'"),
+        ("release", "does not say what to show"),
+        ("release=", "does not say what to show"),
+    ):
+        done = command("show", folder, "--only", wrong)
+        assert done.code == 2, wrong
+        assert words in done.err
+    compared = command("compare", folder, "--only", "workload=mnist-cnn", "--metric", "time")
+    assert compared.code == 0 and "digits-cnn" not in compared.out
+
+
+def test_eighty_columns(tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    metrics = {
+        "accuracy": 0.91234, "step_ms_median": 12.345, "step_ms_p05": 11.0, "step_ms_p95": 19.0,
+        "peak_memory_bytes": 164675584.0,
+    }  # fmt: skip
+    names = ("tensorflow@2.21.0:function", "keras@3.15.1-tensorflow")
+    folder = write(tmp_path / "c", [Cell(name, [1.0, 2.0], metrics=metrics) for name in names])
+    monkeypatch.setattr("dlbench.cli.console.width", lambda: 80)
+    lines = shown(command, folder).splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("release"))
+    assert all(len(line) <= 80 for line in lines[start : start + 3])
+    assert "1.50 s" in lines[start + 1]
+    assert "…" not in "\n".join(lines)
+    assert "Left out for lack of room: step (5-95 %)" in "\n".join(lines)

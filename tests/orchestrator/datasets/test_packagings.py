@@ -1,0 +1,230 @@
+"""The other forms of the image and review sets: the same arrays, and no pickle executed."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import pickle
+import tarfile
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dlbench.datasets import Packaging, cifar10, cifar100, find, imdb, mnist, store
+from dlbench.errors import UserError
+
+PIXELS = np.random.RandomState(0).randint(0, 256, (4, 3072)).astype(np.uint8)
+LABELS = [3, 0, 9, 5]
+
+
+class Hostile:
+    """A list of labels that would make a folder if somebody unpickled it."""
+
+    folder = ""
+
+    def __reduce__(self):
+        return os.mkdir, (self.folder,)
+
+
+def _tar(path: Path, folder: str, files: dict[str, bytes]) -> Path:
+    with tarfile.open(path, "w:gz") as archive:
+        for name, content in files.items():
+            info = tarfile.TarInfo(f"{folder}/{name}")
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    return path
+
+
+@pytest.mark.parametrize("protocol", [2, 4])
+def test_cifar_in_python_is_the_same_as_in_binary(tmp_path: Path, protocol: int) -> None:
+    small = {"rows": (4, 4)}
+    binary, python = replace(cifar10._BINARY, **small), replace(cifar10._PYTHON, **small)
+    rows = b"".join(bytes([n]) + p.tobytes() for n, p in zip(LABELS, PIXELS, strict=True))
+    batch = pickle.dumps({b"data": PIXELS, b"labels": LABELS, b"batch_label": b"x"}, protocol)
+    first = binary.from_archive({
+        binary.archive.name: _tar(tmp_path / "b.tar.gz", binary.folder,
+                                  dict.fromkeys((*binary.train, binary.test), rows))
+    })  # fmt: skip
+    second = python.from_archive({
+        python.archive.name: _tar(tmp_path / "p.tar.gz", python.folder,
+                                  dict.fromkeys((*python.train, python.test), batch))
+    })  # fmt: skip
+    assert first["train"]["image"].shape == (20, 32, 32, 3)
+    assert first["test"]["label"].tolist() == LABELS
+    assert (
+        first["test"]["image"][1, 2, 3].tolist() == PIXELS[1].reshape(3, 32, 32)[:, 2, 3].tolist()
+    )
+    for split in ("train", "test"):
+        for name in ("image", "label"):
+            assert np.array_equal(first[split][name], second[split][name])
+
+
+def test_cifar_100_has_fine_labels_in_both_versions() -> None:
+    rows = b"".join(bytes([19, n]) + p.tobytes() for n, p in zip(LABELS, PIXELS, strict=True))
+    values = {"data": PIXELS, "fine_labels": LABELS, "coarse_labels": [19] * 4}
+    for image, label in (
+        cifar100._BINARY.read(rows, "train.bin", 4),
+        cifar100._PYTHON.read(pickle.dumps(values, 2), "train", 4),
+    ):
+        assert label.tolist() == LABELS
+        assert image.shape == (4, 32, 32, 3)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"labels": LABELS}, "does not hold data and labels"),
+        ({"data": PIXELS[:3], "labels": LABELS[:3]}, "does not hold 4 images of 32x32x3"),
+        ({"data": PIXELS, "labels": LABELS[:3]}, "with their labels"),
+        ({"data": PIXELS.astype(np.float32), "labels": LABELS}, "not hold an array of bytes"),
+        ({"data": "text", "labels": LABELS}, "does not hold an array"),
+        ({"data": PIXELS, "labels": [1, 2, 3, 400]}, "not whole numbers from 0 to 255"),
+        ([1], "does not hold a dictionary"),
+    ],
+)
+def test_wrong_batches_of_cifar_are_named(values: object, words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        cifar10._PYTHON.read(pickle.dumps(values), "data_batch_1", 4)
+
+
+def test_a_hostile_batch_of_cifar_does_nothing(tmp_path: Path) -> None:
+    hostile = Hostile()
+    hostile.folder = str(tmp_path / "made")
+    with pytest.raises(UserError):
+        cifar10._PYTHON.read(pickle.dumps({"data": hostile, "labels": LABELS}), "data_batch_1", 4)
+    assert not (tmp_path / "made").exists()
+
+
+def test_truncated_binary_cifar_says_what_was_expected() -> None:
+    with pytest.raises(UserError, match=r"it has 100 bytes where 12,292 were expected"):
+        cifar10._BINARY.read(b"x" * 100, "test_batch.bin", 4)
+
+
+def test_cifar_as_plain_arrays_is_a_sample_if_it_is_a_part(tmp_path: Path) -> None:
+    image = PIXELS.reshape(4, 3, 32, 32).transpose(0, 2, 3, 1)
+    np.savez(tmp_path / "cifar10_some.npz", x_train=image, y_train=np.array(LABELS),
+             x_test=image[:1] ^ 1, y_test=np.array([[1]]))  # fmt: skip
+    prepared = store.prepare_from(find("cifar10"), tmp_path)
+    assert prepared.source == "sample"
+    assert np.array_equal(np.load(prepared.folder / "train-image.npy"), image)
+    np.savez(tmp_path / "cifar10_some.npz", x_train=image, y_train=np.array([1, 2, 3, 10]),
+             x_test=image[:1] ^ 1, y_test=np.array([1]))  # fmt: skip
+    with pytest.raises(UserError, match="labels of train that are not 0 to 9"):
+        store.prepare_from(find("cifar10"), tmp_path)
+
+
+def _form(title: str) -> Packaging:
+    return next(form for form in mnist.DATASET.packagings if form.title == title)
+
+
+def test_mnist_as_csv_and_as_arrays(tmp_path: Path) -> None:
+    digits = PIXELS[:, :784]
+    table = np.concatenate([np.array(LABELS)[:, None], digits], axis=1)
+    files = {}
+    for split, head in (("train", "label," + ",".join(f"{i}" for i in range(784))), ("test", "")):
+        path = tmp_path / f"mnist_{split}.csv"
+        np.savetxt(path, table, "%d", ",", header=head, comments="")
+        path.write_text(path.read_text().lstrip("\n"))
+        files[path.name] = path
+    arrays = _form("CSV").convert(files)
+    assert arrays["train"]["label"].tolist() == arrays["test"]["label"].tolist() == LABELS
+    assert np.array_equal(arrays["test"]["image"][..., 0], digits.reshape(4, 28, 28))
+    path = tmp_path / "mnist.npz"
+    image = digits.reshape(4, 28, 28)
+    np.savez(path, x_train=image, y_train=LABELS, x_test=image, y_test=LABELS)
+    assert np.array_equal(
+        _form("Keras' arrays").convert({path.name: path})["train"]["image"][..., 0], image
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("1," + ",".join(["0"] * 783), "in line 2 not a label and 784 grey values"),
+        ("1," + ",".join(["256"] * 784), "in line 2 not a label"),
+        ("10," + ",".join(["0"] * 784), "in line 2 not a label"),
+        ("1," + ",".join(["x"] * 784), "in line 2 not a label"),
+    ],
+)
+def test_a_wrong_line_of_csv_is_named(tmp_path: Path, line: str, words: str) -> None:
+    right = "1," + ",".join(["0"] * 784)
+    (tmp_path / "mnist_train.csv").write_text(f"{right}\n{line}\n")
+    with pytest.raises(UserError, match=words):
+        mnist._read_csv(tmp_path / "mnist_train.csv")
+
+
+def test_an_idx_file_that_claims_too_much_takes_no_memory(tmp_path: Path) -> None:
+    path = tmp_path / "train-images-idx3-ubyte.gz"
+    path.write_bytes(gzip.compress(b"\0\0\x08\3" + b"\xff" * 12))
+    with pytest.raises(UserError, match="values where at most 47,040,000 can be"):
+        mnist._read_idx(path)
+    path.write_bytes(gzip.compress(b"\0\0\x08\1\0\0\0\x09" + b"12345678"))
+    with pytest.raises(UserError, match="has 8 bytes where 9 were expected"):
+        mnist._read_idx(path)
+    path.write_bytes(gzip.compress(b"\0\0\x08\1\0\0\0\x09" + b"123456789")[:-6])
+    with pytest.raises(UserError, match="truncated or damaged"):
+        mnist._read_idx(path)
+
+
+def _imdb(path: Path, rows: object, labels: list[int]) -> None:
+    named = {}
+    for split in ("train", "test"):
+        lists = np.empty(len(labels), object)
+        lists[:] = rows
+        named |= {f"x_{split}": lists, f"y_{split}": np.array(labels)}
+    np.savez(path, **named)
+
+
+def test_imdb_from_kerass_arrays(tmp_path: Path) -> None:
+    path = tmp_path / "imdb.npz"
+    _imdb(path, [[1, 2, 4996, 4997], list(range(1, 700))], [1, 0])
+    arrays = imdb._from_npz({"imdb.npz": path})["train"]
+    assert arrays["tokens"][0, :6].tolist() == [1, 4, 5, 4999, 2, 0]
+    assert arrays["length"].tolist() == [5, 500]
+    assert arrays["tokens"][1, -1] == 702, "a long review keeps its end"
+    assert arrays["label"].tolist() == [1, 0]
+
+
+def test_hostile_arrays_of_imdb_do_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "imdb.npz"
+    hostile = Hostile()
+    hostile.folder = str(tmp_path / "made")
+    _imdb(path, [[1, 2], hostile], [1, 0])
+    with pytest.raises(UserError, match="does not hold lists of numbers"):
+        imdb._from_npz({"imdb.npz": path})
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize(
+    ("rows", "labels", "words"),
+    [
+        ([[1, 0], [1]], [1, 0], "not a rank from 1 on"),
+        ([[1, 2.5], [1]], [1, 0], "not a rank from 1 on"),
+        ([[1], [1]], [1, 2], "labels other than 0 and 1"),
+    ],
+)
+def test_wrong_arrays_of_imdb_are_named(
+    tmp_path: Path, rows: object, labels: list[int], words: str
+) -> None:
+    _imdb(tmp_path / "imdb.npz", rows, labels)
+    with pytest.raises(UserError, match=words):
+        imdb._from_npz({"imdb.npz": tmp_path / "imdb.npz"})
+
+
+def test_a_member_that_is_too_large_is_not_unpacked(tmp_path: Path) -> None:
+    from dlbench.datasets._reading import read_members
+
+    path = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a/data", b"\0" * 5_000_000)
+    with pytest.raises(UserError, match="5,000,000 bytes where at most 1,000 were expected"):
+        read_members(path, {"data": 1000})
+    with pytest.raises(UserError, match=r"bomb\.zip does not hold other"):
+        read_members(path, {"a/other": 1000})
+    path.write_bytes(path.read_bytes()[:200])
+    with pytest.raises(UserError, match="truncated or damaged"):
+        read_members(path, {"data": 10_000_000})
