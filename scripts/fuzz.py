@@ -7,8 +7,8 @@ Commands run inside a worker process: starting one for each input would take a h
 long. The worker is watched from outside: an input that takes more than 10 s counts as a hang, the
 worker is ended, and a new one goes on with the next input. Counted are tracebacks, hangs and other
 faults (a wrong exit code, a character that acts on a terminal, a file left half written); exits
-with 1 if there are any. Ctrl-C ends it with what was found so far. An input is made again from its
-kind, seed and number:
+with 1 if there are any. Ctrl-C, or SIGTERM, ends it with what was found so far. An input is made
+again from its kind, seed and number:
 
     python scripts/fuzz.py --kinds trial --seed 1 --only 4711
 """
@@ -19,6 +19,7 @@ import argparse
 import json
 import multiprocessing
 import random
+import signal
 import sys
 import tempfile
 import time
@@ -59,6 +60,7 @@ class Found:
 
 def work(kind: str, seed: int, numbers: range, pipe: Connection) -> None:
     """Try some inputs, and tell of each how it ended."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started it ends it
     with tempfile.TemporaryDirectory() as folder:
         laboratory = Laboratory(Path(folder))
         pipe.send(None)
@@ -129,6 +131,8 @@ def main() -> int:
     parser.add_argument("--only", type=int, help="just the input of this number")
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args()
+    for number in (signal.SIGINT, signal.SIGTERM):  # also where a shell runs it in the background
+        signal.signal(number, signal.default_int_handler)
     numbers = range(chosen.count)
     if chosen.only is not None:
         numbers = range(chosen.only, chosen.only + 1)
