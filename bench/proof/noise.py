@@ -60,11 +60,12 @@ class Copies:
     def __init__(self, graph, recipe):
         self.leaning = [Disturbed(graph, recipe, 5, LEAN), Disturbed(graph, recipe, 6, -LEAN)]
         self.single = Reference(graph, recipe, 1, np.float32, {})
+        self.all = self.leaning + [self.single]
 
     def values(self, weights, batch, exact, training=False):
         """{name: how far rounding can move its values}."""
         spreads = {}
-        for copy in self.leaning + [self.single]:
+        for copy in self.all:
             copy.load(weights)
             for name, value in copy.activations(batch, training).items():
                 spreads[name] = max(spreads.get(name, 0.0), largest(value - exact[name]))
@@ -75,7 +76,7 @@ class Copies:
         loss, gradients, state = exact
         spread = 0.0
         parts = {}, {}
-        for copy in copies or self.leaning + [self.single]:
+        for copy in copies or self.all:
             copy.load(weights)
             other = copy.backward(batch)
             spread = max(spread, abs(other[0] - loss))

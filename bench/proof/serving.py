@@ -85,7 +85,7 @@ def measured(sides):
     learnt = model.weights()
     got, raw = metrics.evaluate(model, small, sides.recipe, size)
     sets = []
-    for reference in [sides.reference()] + sides.copies().leaning + [sides.copies().single]:
+    for reference in [sides.reference()] + sides.copies().all:
         reference.load(learnt)
         sets.append(metrics.evaluate(reference, small, sides.recipe, size))
     (wanted, exact), others = sets[0], sets[1:]

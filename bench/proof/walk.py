@@ -54,7 +54,10 @@ class Walk:
         exact, again = self._begins_again_if_diverged(batch)
         self._set_rate()
         here, clear = self.weights, clear and not again
-        spreads = self._spreads(here, batch, exact, clear)
+        copies = self._copies_for(batch, clear)
+        loss_spread, spreads = self._spreads(here, batch, exact, clear, copies)
+        self.loss_spreads.append(loss_spread)
+        before = [optimizer.copy() for optimizer in self._optimizers]
         wanted, room = self._steps(here, exact, spreads)
         self._handles.append(self._epoch(batch) if in_loop else [self.model.train_step(batch)])
         self.weights = self.model.weights()
@@ -63,7 +66,14 @@ class Walk:
         self.wanted_losses.append(exact[0])
         moved = _combined(np.subtract, self.weights, here)
         when = "after step {}: ".format(len(self.batches))
-        self.parameters.append(self._compared(here, moved, wanted, room, when, False))
+        result = self._compared(here, moved, wanted, room, when, False)
+        if isinstance(result, Mismatch) and len(copies) < len(self._copies.all):
+            # what rounding did to other steps is no measure of this one: it is measured
+            _, spreads = self._spreads(here, batch, exact, clear, self._copies.all)
+            self._optimizers = before
+            wanted, room = self._steps(here, exact, spreads)
+            result = self._compared(here, moved, wanted, room, when, False)
+        self.parameters.append(result)
         self.statistics.append(self._compared(here, moved, wanted, room, when, True))
         self.room = room if self.room is None else _combined(np.add, self.room, room)
 
@@ -121,22 +131,30 @@ class Walk:
         self.reference.load(self.weights)
         return self.reference.backward(batch), True
 
-    def _spreads(self, here, batch, exact, clear):
-        """{(node, parameter): what rounding can do}, of gradients and running statistics."""
+    def _copies_for(self, batch, clear):
+        """The disturbed copies that run along: in a few steps, and at each new size of batch."""
+        number, rows = len(self.batches), len(batch[next(iter(batch))])
+        new = rows not in self._sizes
+        self._sizes.add(rows)
+        if not (new or number < 4 or number % (4 if number < 20 else 10) == 0):
+            return []
+        if clear and self.batches:
+            return [self._copies.leaning[number % 2], self._copies.single]
+        return self._copies.all
+
+    def _spreads(self, here, batch, exact, clear, copies):
+        """(what rounding can do to the loss, {(node, parameter): to gradients and statistics}).
+
+        Without copies that are run along it is twice the most that it did up to now.
+        """
         loss, gradients, state = exact
-        spread, measured = 0.0, ({}, {})
-        doubt = 1.0
-        if self._is_measured(len(batch[next(iter(batch))])):
-            copies = None  # all
-            if clear and self.batches:
-                copies = [self._copies.leaning[len(self.batches) % 2], self._copies.single]
+        spread, measured, doubt = 0.0, ({}, {}), 2.0
+        if copies:
             spread, *measured = self._copies.backward(here, batch, exact, copies)
-        else:
-            doubt = 2.0
+            doubt = 1.0
         # what kinks do to a batch says nothing of one that keeps clear of them
         relative = self._relative[clear]
         relative[None] = max(relative.get(None, 0.0), spread / max(abs(loss), 1e-12))
-        self.loss_spreads.append(max(spread, doubt * relative[None] * abs(loss)))
         spreads = {}
         for part, values in zip(measured, (gradients, state)):
             for node, parameters in values.items():
@@ -145,13 +163,7 @@ class Walk:
                     own = part.get(key, 0.0)
                     relative[key] = max(relative.get(key, 0.0), own / size)
                     spreads[key] = max(own, doubt * relative[key] * size)
-        return spreads
-
-    def _is_measured(self, rows):
-        """Whether the disturbed copies are run along: in a few steps, and at each new size."""
-        number, new = len(self.batches), rows not in self._sizes
-        self._sizes.add(rows)
-        return new or number < 4 or number % (4 if number < 20 else 10) == 0
+        return max(spread, doubt * relative[None] * abs(loss)), spreads
 
     def _steps(self, here, exact, spreads):
         """(how far each parameter should go, what rounding may add to or take from that)."""

@@ -19,6 +19,13 @@ class Optimizer:
         self._state = {}
         self._t = 0
 
+    def copy(self):
+        """One that goes on from the same state."""
+        other = Optimizer({"optimizer": self._o, "clip": self._clip})
+        other.rate, other._t = self.rate, self._t
+        other._state = {key: list(slots) for key, slots in self._state.items()}
+        return other
+
     @property
     def lr(self):
         """The recipe's learning rate, or the one that was set instead."""

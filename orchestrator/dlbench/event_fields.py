@@ -10,13 +10,14 @@ from typing import Any
 LONGEST_S = 1e9
 """No time is longer, in seconds: 30 years."""
 PHASES = (
-    "import", "load", "build", "first-step", "warm-up", "train", "evaluate", "save", "verify"
+    "import", "load", "build", "first-step", "warm-up", "train", "evaluate", "validate", "save",
+    "verify",
 )  # fmt: skip
 _MOST_METRICS = 100
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _LARGEST_COUNT = 2**53
 _SCORES = ("accuracy", "binary-accuracy")
-"""Metrics from 0 to 1; a mean error is 0 or more."""
+"""Metrics from 0 to 1; a mean error and a perplexity are 0 or more."""
 
 
 def _is_number(value: object) -> bool:
@@ -39,6 +40,10 @@ def _count(value: Any) -> bool:
     return _is_number(value) and isinstance(value, int) and 0 <= value <= _LARGEST_COUNT
 
 
+def _count_or_none(value: Any) -> bool:
+    return value is None or _count(value)
+
+
 def _loss(value: Any) -> bool:
     return value is None or _is_number(value)
 
@@ -52,12 +57,24 @@ def _metrics(value: Any) -> bool:
     )
 
 
+def _metrics_or_none(value: Any) -> bool:
+    return value is None or _metrics(value)
+
+
 def _metric(name: str, value: Any) -> bool:
     if not _is_number(value) or value != value:  # it could not be computed: NaN, null
         return value is None or _is_number(value)
     if name in _SCORES:
         return bool(0 <= value <= 1)
-    return bool(value >= 0) if name.startswith("mean-") else True
+    return bool(value >= 0) if name.startswith(("mean-", "perplexity")) else True
+
+
+def _metrics_or_none(value: Any) -> bool:
+    return value is None or _metrics(value)
+
+
+def _count_or_none(value: Any) -> bool:
+    return value is None or _count(value)
 
 
 def _error(value: Any) -> bool:
@@ -99,6 +116,7 @@ EVENTS: dict[str, dict[str, Callable[[Any], bool]]] = {
         "loss": _loss,
         "steps_ms": _times_ms,
         "metrics": _metrics,
+        "validation": _metrics_or_none,
         "train_s": is_time,
         "first": _count,
     },
@@ -114,6 +132,7 @@ EVENTS: dict[str, dict[str, Callable[[Any], bool]]] = {
         "metrics": _metrics,
         "loss": _loss,
         "epochs": _count,
+        "best_epoch": _count_or_none,
         "steps": _count,
         "samples": _count,
     },

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from dlbench.errors import UserError
 from dlbench.event_fields import EVENTS, is_time
-from dlbench.plain_json import NotPlain, plain, printable
+from dlbench.plain_json import LARGEST, NotPlain, plain, printable
 
 VERSION = 1
 """Of jobs and events."""
@@ -65,11 +65,6 @@ def check_version(
         )
 
 
-def known_fields(kind: type[Any], content: Mapping[str, Any]) -> dict[str, Any]:
-    """What `content` says of the fields of a data class; keys of other versions are left out."""
-    return {each.name: content[each.name] for each in fields(kind) if each.name in content}
-
-
 class BadEvent(ValueError):
     """A line that no honest trial writes; the message says what is wrong with it."""
 
@@ -116,10 +111,19 @@ def parse_event(line: bytes) -> Event:
             raise BadEvent(f"event {kind!r} with a wrong {key!r}: {_shown(line, key)}")
     if kind == "epoch" and content["first"] > len(content["steps_ms"]):
         raise BadEvent("event 'epoch' whose 'first' is more than it has steps")
+    for key in ("metrics", "validation"):
+        if metrics := content.get(key):
+            content[key] = {name: _sensible(value) for name, value in metrics.items()}
     try:
         return Event(float(t), kind, plain(content))
     except NotPlain as error:
         raise BadEvent(f"event {kind!r} with {error}") from error
+
+
+def _sensible(value: Any) -> Any:
+    """A metric; one that is beyond all measure, such as the perplexity of a model gone astray, is
+    as good as infinite."""
+    return None if isinstance(value, float) and abs(value) > LARGEST else value
 
 
 def _shown(line: bytes, key: str = "") -> str:

@@ -65,6 +65,8 @@ CHECK = {"event": "check", "name": "forward", "passed": True}
         *[(EPOCH, "metrics", {"accuracy": value}) for value in (-math.inf, 1.01, -0.1, HUGE, "1")],
         (EPOCH, "metrics", {"binary-accuracy": 2}),
         (EPOCH, "metrics", {"mean-squared-error": -1}),
+        (EPOCH, "validation", {"accuracy": 2}),
+        (RESULT, "best_epoch", -1),
         (EPOCH, "metrics", {"other": HUGE}),
         *[(EPOCH, "metrics", {name: 1}) for name in ("\ud800", "=1+1", "<b>", "", "x" * 65)],
         (EPOCH, "metrics", {f"m{number}": 1 for number in range(101)}),
@@ -102,10 +104,12 @@ def test_what_trial_json_repeats_is_short() -> None:
 
 
 def test_what_an_honest_trial_could_not_compute_is_null() -> None:
-    metrics = {"mean-squared-error": math.inf, "accuracy": math.nan}
-    event = parse_event(line(**{**EPOCH, "loss": math.nan, "metrics": metrics}))
+    metrics = {"mean-squared-error": math.inf, "accuracy": math.nan, "perplexity": 1e300}
+    astray = {**EPOCH, "loss": math.nan, "metrics": metrics, "validation": metrics}
+    event = parse_event(line(**astray))
     assert event.fields["loss"] is None
-    assert event.fields["metrics"] == {"mean-squared-error": None, "accuracy": None}
+    assert event.fields["metrics"] == dict.fromkeys(metrics)
+    assert event.fields["validation"] == dict.fromkeys(metrics)
     assert parse_event(line(**CHECK, error=math.inf, node=None)).fields["error"] is None
 
 

@@ -125,7 +125,7 @@ def verify(client: docker.DockerClient, release: Release, device: str) -> list[s
         )
     except docker.errors.DockerException as error:
         return [f"its Python does not start: {str(error).splitlines()[0]}"]
-    found = records.Installed.parse(bytes(answer).decode("utf-8", "replace"))
+    found = records.SitePackages.parse(bytes(answer).decode("utf-8", "replace"))
     return [
         *installs.differences(lock, target, found.names),
         *records.changes(lock, target, found),

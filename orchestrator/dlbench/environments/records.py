@@ -54,7 +54,7 @@ _MOST_SHOWN = 3
 
 
 @dataclass(frozen=True)
-class Installed:
+class SitePackages:
     """What `LISTING` printed."""
 
     names: frozenset[str]
@@ -65,7 +65,7 @@ class Installed:
     """The lines of each RECORD, by the name of its folder."""
 
     @classmethod
-    def parse(cls, printed: str) -> Installed:
+    def parse(cls, printed: str) -> SitePackages:
         names: set[str] = set()
         hashes: dict[str, str] = {}
         records: dict[str, list[str]] = {}
@@ -82,7 +82,7 @@ class Installed:
         return cls(frozenset(names), hashes, kept)
 
 
-def changes(lock: Lock, target: Target, installed: Installed) -> list[str]:
+def changes(lock: Lock, target: Target, installed: SitePackages) -> list[str]:
     """Which files are not those of the packages, in words: nothing, if all are."""
     expected: dict[str, set[str]] = {}
     for entry, file in lock.files_for(target):
@@ -103,7 +103,7 @@ def changes(lock: Lock, target: Target, installed: Installed) -> list[str]:
     ]
 
 
-def _recorded(entry: Entry, file: File, installed: Installed) -> dict[str, str]:
+def _recorded(entry: Entry, file: File, installed: SitePackages) -> dict[str, str]:
     """The hash of each file of a package below site-packages; empty where it has none."""
     lines = _listed(file)
     if lines is None:

@@ -112,7 +112,7 @@ def differences(release: Release, device: str) -> list[str]:
     )  # fmt: skip
     if listed.returncode != 0:
         return [f"its Python does not start: {listed.stderr.strip().rpartition(chr(10))[2]}"]
-    found = records.Installed.parse(listed.stdout)
+    found = records.SitePackages.parse(listed.stdout)
     return [
         *installs.differences(lock, target, found.names),
         *records.changes(lock, target, found),
