@@ -7,7 +7,7 @@ import threading
 import time
 import traceback
 
-from bench import __version__, formats
+from bench import __version__, formats, gpus
 
 EXIT = {"ok": 0, "unsupported": 3, "import-failed": 4, "diverged": 5, "gpu-oom": 6, "oom": 7}
 _THREAD_VARIABLES = (
@@ -67,15 +67,7 @@ def _run(job, data, out, events):
     except Exception as error:
         traceback.print_exc()
         text = "{}: {}".format(type(error).__name__, error)
-        return ("gpu-oom" if _is_gpu_memory(text) else "crashed"), text
-
-
-def _is_gpu_memory(text):
-    """The frameworks' words for a full GPU: there is no common exception type."""
-    text = text.lower()
-    return ("out of memory" in text and ("cuda" in text or "gpu" in text)) or (
-        "resourceexhausted" in text and "gpu" in text
-    )
+        return gpus.memory_outcome(text, job["device"]) or "crashed", text
 
 
 def _hold_lifeline():

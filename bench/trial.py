@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from bench import data, metrics, schedule, stack, weights
+from bench import data, gpus, metrics, schedule, stack, weights
 from bench.adapters.base import Options
 from bench.formats import Diverged
 
@@ -14,9 +14,7 @@ clock = time.monotonic
 
 
 def run(job, data_folder, out, adapter, events):
-    options = options_of(job)
-    adapter.set_up(options)
-    events.write("stack", **stack.describe(adapter))
+    options = prepare(job, adapter, events)
     with events.phase("load"):
         splits = data.load(data_folder, job["data"], job["graph"], job["recipe"])
         splits = data.with_validation(splits, job["recipe"].get("stopping"))
@@ -49,8 +47,18 @@ def run(job, data_folder, out, adapter, events):
     )
 
 
+def prepare(job, adapter, events):
+    """Set the framework up on the device that it was given, and tell what runs; the options."""
+    options = options_of(job)
+    seen = gpus.check() if options.device == "gpu" else []
+    adapter.set_up(options)
+    events.write("stack", gpus=seen, **stack.describe(adapter))
+    return options
+
+
 def options_of(job):
-    return Options(job["seed"], job["variant"], job["threads"], job["device"], job["setting"])
+    chosen = (job[key] for key in ("seed", "variant", "threads", "device", "setting"))
+    return Options(*chosen, gpu=job.get("gpu") or 0)
 
 
 class Training:

@@ -9,17 +9,16 @@ Under `native` the same checks say what the framework's own defaults change.
 import functools
 import traceback
 
-from bench import data, stack
+from bench import data
 from bench.formats import Unsupported
 from bench.proof import model, modes, serving, training, waiting
 from bench.proof.compare import Mismatch
 from bench.proof.sides import Sides
-from bench.trial import options_of
+from bench.trial import prepare
 
 
 def run(job, data_folder, out, adapter, events):
-    adapter.set_up(options_of(job))
-    events.write("stack", **stack.describe(adapter))
+    prepare(job, adapter, events)
     splits = data.load(data_folder, job["data"], job["graph"], job["recipe"])
     with events.phase("verify"):
         for check in checks(job, splits, adapter, data_folder):

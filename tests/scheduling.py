@@ -18,7 +18,9 @@ DOCKER_USED = pytest.StashKey[bool]()
 _DOCKER_GROUP = "docker"
 _DOCKER_FILES = (
     "tests/orchestrator/engines/test_connect.py",
+    "tests/orchestrator/environments/test_cuda_images.py",
     "tests/orchestrator/environments/test_images.py",
+    "tests/orchestrator/engines/test_gpu_passthrough.py",
 )
 """Besides the tests that have "docker" in their addresses."""
 _RELEASE = re.compile(r"/test_(?:named_releases|random_graphs)\.py::\w+\[([^:\]]+)")

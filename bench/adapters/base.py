@@ -26,7 +26,8 @@ import time
 
 from bench.ops import sources
 
-Options = collections.namedtuple("Options", "seed variant threads device setting")
+Options = collections.namedtuple("Options", "seed variant threads device setting gpu")
+Options.__new__.__defaults__ = (0,)  # `gpu`: which of the GPUs that the trial sees it trains on
 
 
 class Model(abc.ABC):

@@ -36,6 +36,8 @@ class Job(TypedDict):
     adapter: str
     variant: str
     device: str
+    gpu: int
+    """Which of the GPUs that it sees it trains on."""
     setting: str
     seed: int
     threads: int | None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dlbench.environments import images, locks, releases
+from dlbench.environments import cuda_sets, gpu_fit, images, locks, releases
 from dlbench.environments.locks import normalised
 from dlbench.environments.releases import Release
 from dlbench.environments.targets import Target
@@ -33,6 +33,8 @@ def test_the_folders_hold_nothing_but_releases_and_the_dockerfile() -> None:
     files = {path for path in (ROOT / "images").rglob("*") if path.is_file()}
     known = {release.folder / name for release in RELEASES for name in ("release.toml",)}
     known |= {release.lock(device) for release, device in LOCKED}
+    known |= {ROOT / "images" / "cuda" / f"{name}.toml" for name in cuda_sets.all_sets()}
+    known.add(ROOT / "images" / "cuda" / "generations.toml")
     assert files - known == {ROOT / "images" / "Dockerfile"}
     assert images.dockerfile() == ROOT / "images" / "Dockerfile"
 
@@ -42,8 +44,31 @@ def test_a_release_can_be_run(release: Release) -> None:
     assert release.adapter in ADAPTERS
     assert set(release.variants) <= set(variants_of(release.adapter))
     assert "cpu" in release.devices
-    assert set(release.verified) <= set(release.devices)
-    assert ("gpu" in release.devices) == (release.cuda is not None)
+    assert "cpu" in release.verified
+    assert ("gpu" in release.devices) == (release.cuda is not None) == (release.no_gpu is None)
+
+
+@pytest.mark.parametrize(
+    "release", [each for each in RELEASES if each.cuda], ids=lambda release: release.name
+)
+def test_what_gpu_packages_need_is_in_the_tables(release: Release) -> None:
+    assert release.cuda is not None
+    table = gpu_fit.generations()
+    assert release.cuda.version in {row.version for row in table["cuda"]}
+    chosen = cuda_sets.of_release(release, "gpu")
+    if chosen is not None:
+        assert release.cuda.version == chosen.name
+        assert set(release.cuda.needs) <= set(chosen.sonames)
+    assert release.cuda.code, "which GPU code its packages hold: `dlbench images verify --wheels`"
+
+
+def test_every_cuda_set_is_used_and_says_where_its_digests_are_known_from() -> None:
+    used = {release.cuda.set for release in RELEASES if release.cuda}
+    assert set(cuda_sets.all_sets()) == used - {None}
+    for chosen in cuda_sets.all_sets().values():
+        for archive in chosen.archives:
+            assert archive.known_from and archive.licence.partition("https://")[1]
+            assert archive.addresses[0].startswith("https://develop")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ def set_up(options):
     if options.device == "gpu":
         if not cuda.available:
             raise Unsupported("this Chainer has no CuPy that sees a GPU")
-        cuda.get_device_from_id(0).use()
+        cuda.get_device_from_id(options.gpu).use()
         cuda.cupy.random.seed(options.seed)
     np.random.seed(options.seed)  # before any link draws its weights
 

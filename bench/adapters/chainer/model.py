@@ -29,7 +29,7 @@ class ChainerModel(Model):
         self._native = options.setting == "native"
         self._net = Net(graph, self._layout, self._native)
         if options.device == "gpu":
-            self._net.to_gpu(0)
+            self._net.to_gpu(options.gpu)
         self._trained = trained_nodes(graph, recipe)
         self._predicted = nodes_for(graph, graph["outputs"])
         self._heads = {spec["output"] for spec in recipe["losses"]}

@@ -18,8 +18,10 @@ def set_up(options):
         os.environ["NPROC"] = str(options.threads)
     jax.config.update("jax_platforms", "cpu" if options.device == "cpu" else "cuda")
     try:
-        jax.devices()
-    except RuntimeError:
+        devices = jax.devices()
+        if options.device == "gpu":
+            jax.config.update("jax_default_device", devices[options.gpu])
+    except (RuntimeError, IndexError):
         raise Unsupported("this JAX sees no GPU")
     # no TF32 on a GPU where models are to be equal
     precision = "float32" if options.setting == "matched" else None

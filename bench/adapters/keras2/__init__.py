@@ -14,6 +14,7 @@ if os.environ.get("KERAS_BACKEND") == "theano":
 import keras
 import numpy as np
 
+from bench.adapters import tensorflow_gpu
 from bench.formats import Unsupported
 
 VARIANTS = ("fit",)
@@ -54,11 +55,10 @@ def _set_up_tensorflow(options):
     import tensorflow as tf
 
     config = tf.ConfigProto()
-    config.gpu_options.allow_growth = True
     if options.device == "cpu":
         config.device_count["GPU"] = 0
-    elif not tf.test.is_gpu_available():
-        raise Unsupported("this TensorFlow sees no GPU")
+    elif not _SESSION:
+        tensorflow_gpu.choose(config, options.gpu)
     if options.threads:
         config.intra_op_parallelism_threads = options.threads
         config.inter_op_parallelism_threads = 1

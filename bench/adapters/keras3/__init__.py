@@ -9,6 +9,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import keras
 
+from bench.adapters import tensorflow_gpu
 from bench.formats import Unsupported
 
 VARIANTS = ("fit",)
@@ -54,13 +55,7 @@ def build(graph, recipe, options):
 def _set_up_tensorflow(options):
     import tensorflow as tf
 
-    gpus = tf.config.list_physical_devices("GPU")
-    if options.device == "gpu" and not gpus:
-        raise Unsupported("this TensorFlow sees no GPU")
-    if options.device == "cpu":
-        tf.config.set_visible_devices([], "GPU")
-    for gpu in gpus if options.device == "gpu" else []:
-        tf.config.experimental.set_memory_growth(gpu, True)
+    tensorflow_gpu.show(tf.config.experimental, options)
     if options.threads:
         tf.config.threading.set_intra_op_parallelism_threads(options.threads)
         tf.config.threading.set_inter_op_parallelism_threads(1)
@@ -86,8 +81,10 @@ def _set_up_jax(options):
         os.environ["NPROC"] = str(options.threads)  # XLA's pool on the CPU: made at first use
     jax.config.update("jax_platforms", "cpu" if options.device == "cpu" else "cuda")
     try:
-        jax.devices()
-    except RuntimeError:
+        devices = jax.devices()
+        if options.device == "gpu":
+            jax.config.update("jax_default_device", devices[options.gpu])
+    except (RuntimeError, IndexError):
         raise Unsupported("this JAX sees no GPU")
     # no TF32 on a GPU where models are to be equal
     precision = "float32" if options.setting == "matched" else None
@@ -110,9 +107,11 @@ def _describe_jax():
 def _set_up_torch(options):
     import torch
 
-    if options.device == "gpu" and not torch.cuda.is_available():
-        raise Unsupported("this PyTorch sees no CUDA device")
-    if options.device == "cpu":
+    if options.device == "gpu":
+        if options.gpu >= torch.cuda.device_count():
+            raise Unsupported("this PyTorch sees no CUDA device")
+        torch.cuda.set_device(options.gpu)
+    else:
         keras.device("cpu").__enter__()  # and never left
     if options.threads:
         torch.set_num_threads(options.threads)

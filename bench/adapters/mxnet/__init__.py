@@ -19,7 +19,7 @@ def set_up(options):
         raise Unsupported("MXNet takes its threads from OMP_NUM_THREADS when it is imported")
     if options.device == "gpu":
         try:
-            mx.nd.zeros((1,), ctx=mx.gpu(0)).wait_to_read()
+            mx.nd.zeros((1,), ctx=mx.gpu(options.gpu)).wait_to_read()
         except mx.base.MXNetError:
             raise Unsupported("this MXNet sees no GPU")
     if options.setting == "matched" and _has_mkldnn():

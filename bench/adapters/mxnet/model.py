@@ -28,7 +28,7 @@ class GluonModel(Model):
     def __init__(self, graph, recipe, options):
         self._graph, self._recipe = graph, recipe
         self._layout = Layout(graph)
-        self._context = mx.gpu(0) if options.device == "gpu" else mx.cpu()
+        self._context = mx.gpu(options.gpu) if options.device == "gpu" else mx.cpu()
         self._native = native = options.setting == "native"
         self._layers = Layers(graph, self._layout, native)
         trained = trained_nodes(graph, recipe)

@@ -14,9 +14,9 @@ VARIANTS = ("eager", "static")
 
 
 def set_up(options):
-    if options.device == "gpu" and not paddle.device.cuda.device_count():
+    if options.device == "gpu" and options.gpu >= paddle.device.cuda.device_count():
         raise Unsupported("this PaddlePaddle sees no CUDA device, or was built without CUDA")
-    paddle.set_device("gpu" if options.device == "gpu" else "cpu")
+    paddle.set_device("gpu:{}".format(options.gpu) if options.device == "gpu" else "cpu")
     if options.threads:
         # of OpenMP and MKL; FLAGS_paddle_num_threads changes nothing, whenever it is set
         paddle.base.core.set_num_threads(options.threads)

@@ -11,7 +11,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import tensorflow as tf
 
-from bench.formats import Unsupported
+from bench.adapters import tensorflow_gpu
 
 VARIANTS = ("session",)
 
@@ -22,9 +22,7 @@ _config = tf.ConfigProto()
 
 def set_up(options):
     if options.device == "gpu":
-        if not tf.test.is_gpu_available():
-            raise Unsupported("this TensorFlow sees no GPU")
-        _config.gpu_options.allow_growth = True
+        tensorflow_gpu.choose(_config, options.gpu)
     else:
         _config.device_count["GPU"] = 0
     if options.threads:

@@ -9,7 +9,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import tensorflow as tf
 
-from bench.formats import Unsupported
+from bench.adapters import tensorflow_gpu
 
 VARIANTS = ("function", "fit")
 
@@ -17,13 +17,7 @@ tf.get_logger().setLevel("ERROR")  # else it warns that a trial's functions are 
 
 
 def set_up(options):
-    gpus = tf.config.experimental.list_physical_devices("GPU")
-    if options.device == "gpu" and not gpus:
-        raise Unsupported("this TensorFlow sees no GPU")
-    if options.device == "cpu":
-        tf.config.experimental.set_visible_devices([], "GPU")
-    for gpu in gpus if options.device == "gpu" else []:
-        tf.config.experimental.set_memory_growth(gpu, True)
+    tensorflow_gpu.show(tf.config.experimental, options)
     if options.threads:
         tf.config.threading.set_intra_op_parallelism_threads(options.threads)
         tf.config.threading.set_inter_op_parallelism_threads(1)

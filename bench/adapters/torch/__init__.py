@@ -13,8 +13,10 @@ VARIANTS = ("eager", "compile")
 def set_up(options):
     if options.threads:
         torch.set_num_threads(options.threads)
-    if options.device == "gpu" and not torch.cuda.is_available():
-        raise Unsupported("this PyTorch sees no CUDA device")
+    if options.device == "gpu":
+        if options.gpu >= torch.cuda.device_count():
+            raise Unsupported("this PyTorch sees no CUDA device")
+        torch.cuda.set_device(options.gpu)
     if options.variant == "compile":
         _set_up_compiler()
     torch.manual_seed(options.seed)  # before any layer draws its weights

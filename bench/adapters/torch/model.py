@@ -17,7 +17,8 @@ class TorchModel(Model):
     def __init__(self, graph, recipe, options):
         self._graph, self._recipe = graph, recipe
         self._layout = Layout(graph)
-        self._device = torch.device("cuda" if options.device == "gpu" else "cpu")
+        on_gpu = options.device == "gpu"
+        self._device = torch.device("cuda", options.gpu) if on_gpu else torch.device("cpu")
         native = options.setting == "native"
         self._net = Net(graph, self._layout, native).to(self._device)
         self._trained = trained_nodes(graph, recipe)

@@ -78,11 +78,14 @@ GPU_MEMORY = Metric(
 GPU_ENERGY = Metric(
     "gpu_energy_j", "GPU energy", "GPU energy (J)", ENERGY, "energy", "J", in_report=True
 )
+CPU_ENERGY = Metric(
+    "cpu_energy_j", "CPU energy", "CPU energy (J)", ENERGY, "cpu_energy", "J", in_report=True
+)
 CPU = Metric("cpu_seconds", "CPU time", "CPU time (s)", CPU_TIME, unit="s", in_report=True)
 
 QUALITY = (ACCURACY, MAE, MSE, PERPLEXITY)
 KNOWN = (
-    TRAINING, SPEED, STEP, *QUALITY, PEAK_MEMORY, GPU_MEMORY, GPU_ENERGY, CPU,
+    TRAINING, SPEED, STEP, *QUALITY, PEAK_MEMORY, GPU_MEMORY, GPU_ENERGY, CPU_ENERGY, CPU,
     Metric("cpu_percent_mean", "CPU use", "CPU use (% of the allotted cores)", USE, "cpu", "%"),
     Metric("cpu_percent_of_one_core", "CPU use in cores", "CPU use (% of one core)", USE, unit="%"),
     Metric("system_cpu_percent_mean", "CPU use of the machine", "CPU use of the whole machine (%)",
@@ -97,6 +100,10 @@ KNOWN = (
     Metric("rss_main_mean_bytes", "Mean memory of the main process",
            "mean memory of the main process (bytes)", MEMORY, unit="MB", factor=1e-6),
     Metric("wall_s", "Time of the whole trial", "time of the whole trial (s)", TIME, unit="s"),
+    Metric("gpu_energy_j_per_thousand", "GPU energy for 1000 rows",
+           "GPU energy for 1000 rows (J)", ENERGY, unit="J"),
+    Metric("cpu_energy_j_per_thousand", "CPU energy for 1000 rows",
+           "CPU energy for 1000 rows (J)", ENERGY, unit="J"),
     Metric("steady_s", "Steady training time", "steady training time (s)", TIME, unit="s",
            from_steps=True),
 )  # fmt: skip

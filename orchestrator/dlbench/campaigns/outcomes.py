@@ -17,6 +17,7 @@ class Outcome(StrEnum):
     TIMEOUT = "timeout"
     OOM = "oom"
     GPU_OOM = "gpu-oom"
+    GPU_LOST = "gpu-lost"
     DIVERGED = "diverged"
     UNSUPPORTED = "unsupported"
     BUILD_FAILED = "build-failed"

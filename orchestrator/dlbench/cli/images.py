@@ -1,10 +1,11 @@
-"""`dlbench images build|list|verify|prune|base`."""
+"""`dlbench images build|list|verify|accept-cuda|prune|base`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,19 +15,22 @@ from dlbench.cli.options import Device, Engine, Framework, Releases, named
 if TYPE_CHECKING:
     from dlbench.environments.releases import Release
 
+_WHOLE = "as its lock says, each file as its package records it"
 app = typer.Typer(help="Environments: images, and virtual environments without Docker.",
                   no_args_is_help=True, rich_markup_mode=None)  # fmt: skip
 
 
-def _chosen(names: Sequence[str], device: str) -> list[Release]:
-    """The releases of these names, variants left out; none named: all that have this device."""
+def _chosen(names: Sequence[str], device: str | None) -> list[Release]:
+    """The releases of these names, variants left out; none named: all that have this device.
+
+    Without a device: all there are."""
     from dlbench.environments.releases import load_releases
     from dlbench.planning.plan import find_contender
 
     if names:
         chosen = (find_contender(name)[0] for name in names)
         return list({release.name: release for release in chosen}.values())
-    return [release for release in load_releases() if device in release.devices]
+    return [r for r in load_releases() if device is None or device in r.devices]
 
 
 @app.command("build")
@@ -35,6 +39,10 @@ def build(
     framework: Framework = None,
     device: Device = "cpu",
     engine: Engine = "auto",
+    brought: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="DIR", help="A folder with NVIDIA's archives, got by hand."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Make the environments of releases, unless they are ready; of all, if none is named.
@@ -59,7 +67,7 @@ def build(
         for release in chosen:
             begun = time.monotonic()
             was_ready = workshop.is_ready(release, device)
-            environment = workshop.environment(release, device, observer.preparing)
+            environment = workshop.environment(release, device, observer.preparing, brought)
             took = time.monotonic() - begun
             size: int | None = None
             if workshop.client is not None:
@@ -141,39 +149,89 @@ def verify(
     framework: Framework = None,
     device: Device = "cpu",
     engine: Engine = "auto",
+    wheels: Annotated[
+        bool,
+        typer.Option("--wheels", help="Read the libraries in the wheels, too; downloads them."),
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Compare what is installed in each environment with its lock; in all, if none is named.
+    """Compare each environment with its lock; of those that are not made, say whether they can be.
 
     \b
     dlbench images verify pytorch
+    dlbench images verify --device gpu
     """
     from dlbench.environments import images, venvs
+    from dlbench.environments.buildable import outlook
     from dlbench.running.workshop import open_workshop
 
     workshop = open_workshop(engine)
-    names = named(releases, framework)
-    rows = []
-    for release in _chosen(names, device):
-        if not names and not workshop.is_ready(release, device):
-            continue
-        if workshop.client is not None:
+    rows: list[dict[str, Any]] = []
+    for release in _chosen(named(releases, framework), None):
+        differences: list[str] = []
+        ready = device in release.devices and workshop.is_ready(release, device)
+        if ready and workshop.client is not None:
             differences = images.verify(workshop.client, release, device)
-        else:
+        elif ready:
             differences = venvs.differences(release, device)
-        rows.append({"release": release.name, "device": device, "differences": differences})
+        state, text, size = "ready", _WHOLE, 0
+        if not ready:
+            found = outlook(release, device, workshop.engine.name)
+            state, text, size = found.state, found.text, found.bytes
+        if wheels and device in release.devices:
+            differences += _library_faults(release, device)
+        rows.append(
+            {
+                "release": release.name, "device": device, "state": state, "text": text,
+                "bytes": size, "differences": differences,
+            }
+        )  # fmt: skip
     if json:
         print_json(rows)
     else:
         for row in rows:
-            state = (
-                "; ".join(row["differences"])
-                or "as its lock says, each file as its package records it"
-            )
-            typer.echo(f"{row['release']} ({row['device']}): {state}")
-        if not rows:
-            typer.echo("Nothing is prepared yet.")
+            typer.echo(f"{row['release']} ({row['device']}): {_said(row)}")
     raise typer.Exit(1 if any(row["differences"] for row in rows) else 0)
+
+
+def _said(row: Mapping[str, Any]) -> str:
+    return "; ".join(row["differences"]) or str(row["text"])
+
+
+def _library_faults(release: Release, device: str) -> list[str]:
+    """What the wheels of this release need and nobody brings."""
+    from dlbench.cli.live import view
+    from dlbench.environments import wheel_libraries, wheels
+
+    with view(quiet=False) as observer:
+        fetched = wheels.fetch(release, device, release.python[0], observer.preparing)
+    found = wheel_libraries.inspect((wheel.path for wheel in fetched), gpu_code=device == "gpu")
+    return wheel_libraries.faults(release, found)
+
+
+@app.command("accept-cuda")
+def accept_cuda(
+    yes: Annotated[bool, typer.Option("--yes", help="Accept without being asked.")] = False,
+) -> None:
+    """Accept NVIDIA's terms, under which old GPU packages get CUDA's libraries; asked for once.
+
+    \b
+    dlbench images accept-cuda
+    """
+    from dlbench.environments import cuda_licence, cuda_sets
+
+    sets = cuda_sets.all_sets().values()
+    licences = list(dict.fromkeys(licence for each in sets for licence in each.licences))
+    typer.echo(cuda_licence.TERMS)
+    for licence in licences:
+        typer.echo(f"  {licence}")
+    if all(licence in cuda_licence.accepted() for licence in licences):
+        typer.echo("You have accepted these already.")
+        return
+    if not yes and not typer.confirm("Do you accept these terms?"):
+        raise typer.Exit(1)
+    cuda_licence.accept(licences)
+    typer.echo("Recorded.")
 
 
 @app.command("prune")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Annotated
+
 import typer
 
 from dlbench.cli.console import Json, print_json, print_table
@@ -10,13 +13,23 @@ app = typer.Typer(help="Show what dlbench knows.", no_args_is_help=True, rich_ma
 
 
 @app.command("releases")
-def list_releases(json: Json = False) -> None:
+def list_releases(
+    verified: Annotated[
+        bool, typer.Option("--verified", help="What was seen to run on what, as a Markdown page.")
+    ] = False,
+    json: Json = False,
+) -> None:
     """The framework releases and what each runs on.
 
     \b
     dlbench list releases
     """
     from dlbench.environments.releases import load_releases
+    from dlbench.host.verified import page
+
+    if verified:
+        typer.echo(page(), nl=False)
+        return
 
     releases = load_releases()
     if json:
@@ -31,6 +44,7 @@ def list_releases(json: Json = False) -> None:
                     "devices": r.devices,
                     "variants": r.variants,
                     "verified": r.verified,
+                    "no_gpu": r.no_gpu,
                     "published": r.published,
                     "origin": r.origin,
                 }
@@ -119,7 +133,7 @@ def list_suites(json: Json = False) -> None:
         [
             [
                 s.name,
-                str(len(s.workloads)),
+                _count(s.workloads),
                 str(len(s.releases)),
                 str(s.repeats or "as needed"),
                 s.origin,
@@ -128,6 +142,10 @@ def list_suites(json: Json = False) -> None:
             for s in known
         ],
     )
+
+
+def _count(names: Sequence[str]) -> str:
+    return "all" if "all" in names else str(len(names))
 
 
 @app.command("adapters")

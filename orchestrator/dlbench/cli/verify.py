@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -27,6 +27,17 @@ def register(app: typer.Typer) -> None:
         ] = None,
         engine: Engine = "auto",
         device: Device = "cpu",
+        build: Annotated[
+            str | None,
+            typer.Option(
+                metavar="cpu|gpu",
+                help="Whose packages to prove; gpu on --device cpu needs no GPU.",
+            ),
+        ] = None,
+        gpu: Annotated[
+            str | None,
+            typer.Option(metavar="WHICH", help="On these GPUs: all, indices (0,1) or a UUID."),
+        ] = None,
         setting: Annotated[
             str,
             typer.Option(
@@ -35,32 +46,51 @@ def register(app: typer.Typer) -> None:
             ),
         ] = "matched",
         again: Annotated[bool, typer.Option("--again", help="Do not use kept ones.")] = False,
+        record: Annotated[
+            bool,
+            typer.Option(
+                "--record", help="Write what passed into the release files, and what to send in."
+            ),
+        ] = False,
         json: Json = False,
     ) -> None:
         """Prove that releases compute the same model as the NumPy reference; all, if none is named.
 
         \b
         dlbench verify pytorch --workload digits-cnn
+        dlbench verify mxnet --build gpu --device cpu
+        dlbench verify --gpu all --record
         """
         from dlbench.cli.console import print_json
-        from dlbench.environments.releases import load_releases
+        from dlbench.environments import releases as known_releases
         from dlbench.errors import UserError, unknown
-        from dlbench.planning.plan import SETTINGS, find_contender
+        from dlbench.planning.plan import DEVICES, SETTINGS, find_contender, parse_gpus
         from dlbench.running.certificates import certify
         from dlbench.running.workshop import open_workshop
         from dlbench.workloads import find, workloads
 
         if setting not in SETTINGS:
             raise unknown("setting", setting, SETTINGS)
+        if gpu is not None:
+            device = "gpu"
+        for word in (device, build or device):
+            if word not in DEVICES:
+                raise unknown("device", word, DEVICES)
+        packages = build or device
+        if (packages, device) == ("cpu", "gpu"):
+            raise UserError("CPU packages can't be proven on a GPU.", "Leave out --build.")
         names = named(releases, framework) or [
             f"{release.name}:{variant}"
-            for release in load_releases()
+            for release in known_releases.load_releases()
             for variant in release.variants
+            if packages in release.devices
         ]
         contenders = [find_contender(name) for name in names]
         chosen = [find(name) for name in workload] if workload else list(workloads().values())
+        gpus = parse_gpus(gpu) if device == "gpu" else ()
         workshop = open_workshop(engine)
         done = []
+        partial: set[str] = set()
         with _progress(len(contenders) * len(chosen)) as progress:
             for release, variant in contenders:
 
@@ -68,8 +98,15 @@ def register(app: typer.Typer) -> None:
                     progress(f"{name}: {step.stage} {step.detail}", 0)
 
                 try:
-                    workshop.check(release, device)
-                    environment = workshop.environment(release, device, preparing)
+                    if device == "gpu" and (refusal := workshop.gpu_refusal(release)):
+                        raise UserError(refusal)
+                    workshop.check(release, packages)
+                    if device == "cpu":
+                        environment, whole = workshop.cpu_environment(release, packages, preparing)
+                        if not whole:
+                            partial.add(release.name)
+                    else:
+                        environment = workshop.environment(release, packages, preparing)
                 except UserError as error:
                     if len(contenders) == 1:
                         raise
@@ -87,13 +124,15 @@ def register(app: typer.Typer) -> None:
                     label = f"{release.name}:{variant}  {item.name}"
                     progress(label, 0)
                     certificate = certify(
-                        workshop, environment, release, item,
-                        device=device, variant=variant, setting=setting, again=again,
+                        workshop, environment, release, item, device=device, variant=variant,
+                        setting=setting, gpus=gpus, again=again, build=packages,
                     )  # fmt: skip
                     done.append(certificate.to_json())
                     if not json:
                         typer.echo(f"{label}: {_verdict(certificate)}")
                     progress(label, 1)
+        if record:
+            _record(done, device, packages, partial)
         if json:
             print_json(done)
         # native proves nothing: what differs there is the answer, not a failure
@@ -101,6 +140,14 @@ def register(app: typer.Typer) -> None:
             entry["passed"] or (setting == "native" and entry["checks"]) for entry in done
         )
         raise typer.Exit(0 if answered else 1)
+
+
+def _record(done: list[dict[str, Any]], device: str, packages: str, partial: set[str]) -> None:
+    """Write what was proven into the release files; say it, to be sent in, in any case."""
+    from dlbench.host import verified
+
+    for line in verified.record(done, device, packages, partial):
+        typer.echo(line, err=True)
 
 
 @contextmanager

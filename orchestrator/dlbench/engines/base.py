@@ -47,8 +47,22 @@ class Request:
     gpus: tuple[str, ...] = ()
     """GPU indices or UUIDs the trial may see; empty: none."""
     variables: dict[str, str] = field(default_factory=dict)
+    libraries: tuple[Path, ...] = ()
+    """Folders of shared libraries that come first on the loader's path; read-only."""
     cache: Path | None = None
     """A folder kept between the trials of one release (compile caches); writable. None: none."""
+
+
+def cache_variables(folder: str) -> dict[str, str]:
+    """What makes frameworks and drivers keep what they compile in this folder."""
+    return {
+        "BENCH_CACHE": folder,
+        "XDG_CACHE_HOME": folder,
+        "CUPY_CACHE_DIR": f"{folder}/cupy",
+        "CUDA_CACHE_PATH": f"{folder}/cuda",
+        # Old builds on a new GPU: all their code is compiled, and the usual 256 MB do not hold it.
+        "CUDA_CACHE_MAXSIZE": str(4 << 30),
+    }
 
 
 @dataclass(frozen=True)

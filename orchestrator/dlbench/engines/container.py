@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dlbench.engines.base import Request
+from dlbench.engines.base import Request, cache_variables
 from dlbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 CAMPAIGN_LABEL = "org.dlbench.campaign"
 TRIAL_LABEL = "org.dlbench.trial"
 NOBODY = 65534
+CDI = "nvidia.com/gpu="
+"""What CDI, the Container Device Interface, puts before a GPU's index, its UUID or `all`."""
 _TMP_BYTES = 2 << 30
 _SHM_BYTES = 1 << 30
 
@@ -31,6 +33,8 @@ class Daemon:
     cgroupfs: bool
     """It puts containers where we say; with the systemd driver systemd decides."""
     unenforced: tuple[str, ...]
+    cdi: bool = False
+    """It knows NVIDIA's GPUs by CDI names, and has no runtime of NVIDIA's."""
 
     @classmethod
     def ask(cls, api: APIClient) -> Daemon:
@@ -41,9 +45,13 @@ class Daemon:
             "CPU": not info.get("CpuCfsQuota", True) and not info.get("CPUCfsQuota", True),
             "pids": not info.get("PidsLimit", True),
         }
+        podman = "podman" in str(info.get("InitBinary", "")) or "BuildahVersion" in info
+        found = [str(each.get("ID", "")) for each in info.get("DiscoveredDevices") or ()]
+        by_name = podman or any(name.startswith(CDI) for name in found)
         return cls(
             rootless=any("rootless" in option for option in security),
-            podman="podman" in str(info.get("InitBinary", "")) or "BuildahVersion" in info,
+            podman=podman,
+            cdi=by_name and "nvidia" not in (info.get("Runtimes") or {}),
             cgroupfs=info.get("CgroupDriver") == "cgroupfs",
             unenforced=tuple(
                 f"The container daemon can't enforce a {name} limit on this machine."
@@ -73,7 +81,7 @@ def create(api: APIClient, daemon: Daemon, request: Request, cgroup_parent: str 
         # As much as memory alone: no swap, which would turn a limit into a slow trial.
         memswap_limit=limits.memory_bytes,
         nano_cpus=None if limits.cpus is None else round(limits.cpus * 1e9),
-        device_requests=_devices(request.gpus),
+        device_requests=_devices(request.gpus, daemon),
         ulimits=_file_limits(limits.file_bytes),
         cgroup_parent=cgroup_parent,
         # The output is read from the attached stream; the daemon keeps no second copy of it.
@@ -140,6 +148,8 @@ def _mounts(request: Request) -> list[Mount]:
     ]
     if request.cache is not None:
         mounts.append(bind("/cache", request.cache, writable=True))
+    for number, folder in enumerate(request.libraries):
+        mounts.append(bind(f"/libraries/{number}", folder))
     return mounts
 
 
@@ -159,7 +169,10 @@ def _environment(request: Request) -> dict[str, str]:
         variables["NVIDIA_VISIBLE_DEVICES"] = "void"
         variables["CUDA_VISIBLE_DEVICES"] = ""
     if request.cache is not None:
-        variables["BENCH_CACHE"] = variables["XDG_CACHE_HOME"] = "/cache"
+        variables.update(cache_variables("/cache"))
+    if request.libraries:
+        places = (f"/libraries/{number}" for number in range(len(request.libraries)))
+        variables["LD_LIBRARY_PATH"] = ":".join(places)
     return {**variables, **request.variables}
 
 
@@ -169,11 +182,14 @@ def _tmp_options(uid: int, gid: int) -> str:
     return f"rw,exec,nosuid,nodev,mode=1777,uid={uid},gid={gid},size={_TMP_BYTES}"
 
 
-def _devices(gpus: tuple[str, ...]) -> list[Any] | None:
+def _devices(gpus: tuple[str, ...], daemon: Daemon) -> list[Any] | None:
     from docker.types import DeviceRequest
 
     if not gpus:
         return None
+    if daemon.cdi or any(gpu.startswith(CDI) for gpu in gpus):
+        names = [gpu if gpu.startswith(CDI) else f"{CDI}{gpu}" for gpu in gpus]
+        return [DeviceRequest(driver="cdi", device_ids=names)]
     capabilities = [["gpu", "compute", "utility"]]
     if gpus == ("all",):
         return [DeviceRequest(count=-1, capabilities=capabilities)]

@@ -19,7 +19,7 @@ from functools import cached_property
 from pathlib import Path
 
 from dlbench.engines import cgroups, leftovers, orphans
-from dlbench.engines.base import Exit, Limits, Request, Scope
+from dlbench.engines.base import Exit, Limits, Request, Scope, cache_variables
 from dlbench.engines.boundedlog import BoundedLog
 from dlbench.engines.control_group import ControlGroup, create
 from dlbench.engines.keeper import Keeper
@@ -287,7 +287,10 @@ def _environment(request: Request, private: Path) -> dict[str, str]:
     if request.gpus != ("all",):
         variables["CUDA_VISIBLE_DEVICES"] = ",".join(request.gpus)
     if request.cache is not None:
-        variables["BENCH_CACHE"] = variables["XDG_CACHE_HOME"] = str(request.cache.absolute())
+        variables.update(cache_variables(str(request.cache.absolute())))
+    if request.libraries:
+        before = [passed["LD_LIBRARY_PATH"]] if passed.get("LD_LIBRARY_PATH") else []
+        variables["LD_LIBRARY_PATH"] = ":".join([*map(str, request.libraries), *before])
     variables.update(request.variables)
     variables[leftovers.MARK] = leftovers.mark(request.campaign, request.trial)
     return variables

@@ -1,7 +1,8 @@
 """Base images: a Debian with one Python, which a release's packages are put on.
 
-By default a public one, pinned by its full version. Where no registry answers, one is made from a
-Debian mirror (mmdebstrap, with the host's own apt sources) and a Python found on this machine.
+By default a public one, pinned by its digest: a tag alone may mean another image tomorrow. Where
+there is none or no registry answers, one is made from a Debian mirror (mmdebstrap, with the host's
+own apt sources) and a Python found on this machine.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import shutil
 import subprocess
 import tempfile
@@ -29,16 +31,16 @@ if TYPE_CHECKING:
     import docker
 
 PUBLIC = {
-    "3.6": "python:3.6.15-slim-bullseye",
-    "3.7": "python:3.7.17-slim-bookworm",
-    "3.8": "python:3.8.20-slim-bookworm",
-    "3.9": "python:3.9.23-slim-bookworm",
-    "3.10": "python:3.10.18-slim-bookworm",
-    "3.11": "python:3.11.13-slim-bookworm",
-    "3.12": "python:3.12.11-slim-bookworm",
-    "3.13": "python:3.13.5-slim-bookworm",
+    "3.8": "python@sha256:1d52838af602b4b5a831beb13a0e4d073280665ea7be7f69ce2382f29c5a613f",
+    "3.9": "python@sha256:7bffea15bcc3d7fb87cf10a027986203e4281e078fa2f5b234c30fca291f0834",
+    "3.10": "python@sha256:445b9efb2c047a7ccdb30d293fd6b1aa0f62a55062dc2b69051df91e10848749",
+    "3.11": "python@sha256:86adf8dbadc3d6e82ee5dd2c74bec2e1c2467cdad47886280501df722372d2e1",
+    "3.12": "python@sha256:519591d6871b7bc437060736b9f7456b8731f1499a57e22e6c285135ae657bf7",
+    "3.13": "python@sha256:4c2cf9917bd1cbacc5e9b07320025bdb7cdf2df7b0ceaccb55e9dd7e30987419",
 }
-"""The public base of each Python. A release may name another, also by digest (`@sha256:…`)."""
+"""The public base of each Python: the digests of python:3.8.20-slim-bookworm, 3.9.23, 3.10.18,
+3.11.13, 3.12.11 and 3.13.5, as public projects pin them. Nobody has pulled them with dlbench yet.
+No digest was found for 3.6 and 3.7: those bases are always made from a Debian mirror."""
 
 _EXCLUDED = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*", "/usr/share/info/*")
 _MODULES = "bz2, ctypes, hashlib, lzma, multiprocessing, socket, sqlite3, ssl, zlib"
@@ -60,20 +62,31 @@ def resolve(client: docker.DockerClient, release: Release, progress: Progress = 
         if found := local(client, python, release.packages):
             return found
     python = release.python[0]
-    public = release.base or PUBLIC.get(python)
+    public = public_image(release)
     if public and (image := obtained(client, public, progress)):
         if release.packages:
             return _with_packages(client, public, python, release.packages, progress)
         return Base(image, public, python)
     if shutil.which("mmdebstrap") is None:
+        why = f"The base image {public} can't be pulled"
         raise UserError(
-            f"The base image {public} can't be pulled, and mmdebstrap, which could make one, is "
-            "not installed.",
-            f"Connect to a registry, `docker load` {public}, or `apt install mmdebstrap` and run "
-            "`dlbench images base`.",
+            f"{why if public else f'No public base image is known for Python {python}'}, and "
+            "mmdebstrap, which could make one, is not installed.",
+            "`apt install mmdebstrap`, or connect to a registry.",
         )
     found_python = interpreters.find(release.python)
     return make(client, found_python, release.packages, progress)
+
+
+def public_image(release: Release) -> str | None:
+    """The public base of this release, by digest; None: there is none to trust."""
+    public = release.base or PUBLIC.get(release.python[0])
+    if public and not re.fullmatch(r"\S+@sha256:[0-9a-f]{64}", public):
+        raise UserError(
+            f"The base image {public} of {release.name} is not pinned by a digest.",
+            "Write it as name@sha256:… in its release.toml; `docker pull` shows the digest.",
+        )
+    return public
 
 
 def local(client: docker.DockerClient, python: str, packages: Sequence[str]) -> Base | None:

@@ -6,8 +6,8 @@ import io
 import os
 import tarfile
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -18,15 +18,20 @@ _INSIDE = Path("/context/wheels")
 """Where the Dockerfile puts the wheels."""
 
 
+def streamed(dockerfile: bytes, wheels: Sequence[Wheel]) -> AbstractContextManager[IO[bytes]]:
+    """The context as a readable tar."""
+    return piped(lambda tar: _fill(tar, dockerfile, wheels))
+
+
 @contextmanager
-def streamed(dockerfile: bytes, wheels: Sequence[Wheel]) -> Iterator[IO[bytes]]:
-    """The context as a readable tar, written by a thread while it is read."""
+def piped(fill: Callable[[tarfile.TarFile], None]) -> Iterator[IO[bytes]]:
+    """A readable tar, written by a thread while it is read."""
     receiving, sending = os.pipe()
 
     def send() -> None:
         try:
             with os.fdopen(sending, "wb") as pipe, tarfile.open(fileobj=pipe, mode="w|") as tar:
-                _fill(tar, dockerfile, wheels)
+                fill(tar)
         except BrokenPipeError:
             return  # The daemon stopped reading: its own error says why.
 

@@ -14,7 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dlbench import paths
-from dlbench.environments import base_images, context, installs, labels, locks, records, wheels
+from dlbench.environments import (
+    base_images,
+    context,
+    cuda_images,
+    cuda_sets,
+    installs,
+    labels,
+    locks,
+    records,
+    wheels,
+)
 from dlbench.environments.progress import Progress, Step, silent
 from dlbench.environments.releases import Release
 from dlbench.environments.targets import Target
@@ -35,7 +45,7 @@ class Image:
 
     id: str
     kind: str
-    """`release`, `base` or `stage`."""
+    """`release`, `base`, `cuda` or `stage`."""
     name: str
     """The release's name; of others the tag or a short id."""
     device: str
@@ -59,9 +69,16 @@ def find_image(client: docker.DockerClient, release: Release, device: str) -> Im
 
 
 def build(
-    client: docker.DockerClient, release: Release, device: str, progress: Progress = silent
+    client: docker.DockerClient,
+    release: Release,
+    device: str,
+    progress: Progress = silent,
+    brought: Path | None = None,
 ) -> Image:
-    """Build the image of this release, unless the daemon has it already."""
+    """Build the image of this release, unless the daemon has it already.
+
+    `brought`: a folder with the archives of its CUDA set, if it has one.
+    """
     if found := find_image(client, release, device):
         return found
     locks.read(release.lock(device))
@@ -71,7 +88,8 @@ def build(
         if found := find_image(client, release, device):
             return found
         ground = base_images.resolve(client, release, progress)
-        cuda = _cuda_image(client, release, device, progress) or ground.id
+        if chosen := cuda_sets.of_release(release, device):
+            ground = cuda_images.under(client, ground, chosen, release, progress, brought)
         fetched = wheels.fetch(release, device, ground.python, progress)
         instructions = dockerfile().read_bytes()
         marks = {
@@ -83,7 +101,6 @@ def build(
         stage = hashlib.sha256(repr(sorted(marks.items())).encode()).hexdigest()
         arguments = {
             "BASE": ground.id,
-            "CUDA": cuda,
             "PYTHON": f"python{ground.python}",
             "STAGE": stage,
         }
@@ -136,7 +153,7 @@ def list_images(client: docker.DockerClient, releases: Iterable[Release]) -> lis
     """Everything of dlbench's on the daemon, release images first."""
     known = {release.name: release for release in releases}
     found = client.images.list(filters={"label": [labels.KIND]})
-    order = ("release", "base", "stage")
+    order = ("release", "base", "cuda", "stage")
     described = [_described(image, known) for image in found if image.labels[labels.KIND] in order]
     return sorted(described, key=lambda image: (order.index(image.kind), image.name, image.stale))
 
@@ -155,6 +172,7 @@ def _identity(release: Release, device: str) -> dict[str, str]:
         labels.LOCK: release.lock_digest(device),
         labels.DOCKERFILE: hashlib.sha256(dockerfile().read_bytes()).hexdigest(),
         labels.PACKAGES: " ".join(sorted(release.packages)),
+        **cuda_images.marks(cuda_sets.of_release(release, device)),
     }
 
 
@@ -164,7 +182,9 @@ def _described(image: DockerImage, known: dict[str, Release]) -> Image:
     identifier = str(image.id)
     name = told.get(labels.RELEASE) or (image.tags[0] if image.tags else image.short_id)
     device = told.get(labels.DEVICE, "")
-    stale = kind == "stage" or (kind == "base" and not image.tags)
+    stale = kind == "stage" or (kind in ("base", "cuda") and not image.tags)
+    if kind == "cuda":
+        stale = stale or not cuda_images.is_current(told)
     if kind == "release":
         release = known.get(name)
         current = release is not None and device in release.devices
@@ -175,21 +195,6 @@ def _described(image: DockerImage, known: dict[str, Release]) -> Image:
         )
     size = int(image.attrs.get("Size", 0))
     return Image(identifier, kind, name, device, told.get(labels.LOCK, ""), size, stale)
-
-
-def _cuda_image(
-    client: docker.DockerClient, release: Release, device: str, progress: Progress
-) -> str | None:
-    if device != "gpu" or release.cuda is None or release.cuda.base is None:
-        return None
-    image = base_images.obtained(client, release.cuda.base, progress)
-    if image is None:
-        raise UserError(
-            f"{release.name} on a GPU needs CUDA's libraries from {release.cuda.base}, which can't "
-            "be pulled.",
-            "Connect to a registry or mirror that has it, or `docker load` it.",
-        )
-    return image
 
 
 def _build(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 KIND = "org.dlbench.kind"
-"""`release`, `base`, or `stage` (what a build leaves behind)."""
+"""`release`, `base`, `cuda` (CUDA's libraries), or `stage` (what a build leaves behind)."""
 RELEASE = "org.dlbench.release"
 DEVICE = "org.dlbench.device"
 LOCK = "org.dlbench.lock"
@@ -14,6 +14,8 @@ PYTHON = "org.dlbench.python"
 PACKAGES = "org.dlbench.packages"
 RECIPE = "org.dlbench.recipe"
 """The digest of what went into a base image."""
+CUDA = "org.dlbench.cuda"
+"""The digest of the CUDA library set that an image holds."""
 STAGE = "org.dlbench.stage"
 
 

@@ -16,7 +16,14 @@ from pathlib import Path
 
 from packaging.utils import canonicalize_name, parse_sdist_filename, parse_wheel_filename
 
-from dlbench.environments import downloads, interpreters, locks, releases, wheels
+from dlbench.environments import (
+    downloads,
+    interpreters,
+    locks,
+    releases,
+    signed_index,
+    wheels,
+)
 from dlbench.environments.locks import Entry, File
 from dlbench.environments.releases import Release
 from dlbench.environments.targets import Target
@@ -25,13 +32,22 @@ from dlbench.errors import UserError
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/lock", description=__doc__)
-    parser.add_argument("folder", type=Path, nargs="+", help="such as images/pytorch/2.13.0")
+    parser.add_argument("folder", type=Path, nargs="*", help="such as images/pytorch/2.13.0")
     parser.add_argument("--device", choices=releases.DEVICES, action="append")
     parser.add_argument(
         "--look-up", action="store_true", help="take digests from the index, download nothing"
     )
+    parser.add_argument(
+        "--packages", nargs="+", metavar="NAME=VERSION",
+        help="print archives of a CUDA set for these packages of a signed --repository",
+    )  # fmt: skip
+    parser.add_argument("--repository", help="its address: a folder with Release and Packages")
+    parser.add_argument("--key", help="the address or path of its public key")
+    parser.add_argument("--fingerprint", help="that of the key, from another source than the key")
     options = parser.parse_args()
     try:
+        if options.packages:
+            _print_archives(parser, options)
         for folder in options.folder:
             release = releases.load(folder.resolve() / "release.toml")
             for device in options.device or [d for d in releases.DEVICES if release.requires[d]]:
@@ -41,6 +57,17 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     return 0
+
+
+def _print_archives(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    if not (options.repository and options.key and options.fingerprint):
+        parser.error("--packages needs --repository, --key and --fingerprint")
+    found = signed_index.look_up(
+        options.repository, options.key, options.fingerprint, options.packages
+    )
+    print(f"# The signature of {options.repository}/Release was checked.", file=sys.stderr)
+    licence = "CUDA Toolkit End User License Agreement, https://docs.nvidia.com/cuda/eula/"
+    print(signed_index.as_archives(options.repository, options.fingerprint, found, licence))
 
 
 def make(release: Release, device: str, *, look_up: bool = False) -> Path:

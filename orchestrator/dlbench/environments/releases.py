@@ -11,39 +11,47 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
 
 from packaging.version import InvalidVersion
 
 from dlbench import errors, extensions, paths
-from dlbench.environments import locks
+from dlbench.environments import locks, strict_toml
+from dlbench.environments.strict_toml import Table
 from dlbench.extensions import BUILT_IN, Extension
-from dlbench.toml_file import read_toml
 from dlbench.versions import version_order
 
 DEVICES = ("cpu", "gpu")
 
 _REQUIRED = {"framework", "version", "published", "adapter", "python", "variants", "verified"}
-_OPTIONAL = {"packages", "variables", "cache", "index", "base", "cpu", "gpu"}
+_OPTIONAL = {"packages", "variables", "cache", "index", "base", "cpu", "gpu", "no_gpu"}
 _LOCKED = {"requires", "overrides"}
-_GPU = _LOCKED | {"cuda", "cudnn", "least_driver", "oldest_sm", "newest_sm", "base"}
+_GPU = _LOCKED | {"cuda", "cudnn", "set", "needs", "unused", "code", "least_driver", "newest_sm"}
+VERIFIED = ("cpu", "gpu-build", "gpu")
+"""What can have been seen to run: on a CPU; its GPU packages, on a CPU; on a GPU."""
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9._-]*")
 """What can be part of an image's tag."""
-_Value = TypeVar("_Value")
+_CODE = re.compile(r"(?:sm|compute)_(\d{2,3})")
 
 
 @dataclass(frozen=True)
 class Cuda:
-    """What the GPU packages of a release need of the machine."""
+    """What the GPU packages of a release are made for."""
 
     version: str
+    """Of the libraries that it runs with, as `images/cuda/generations.toml` lists it."""
     cudnn: str | None = None
+    set: str | None = None
+    """The CUDA library set that it needs, `images/cuda/<set>.toml`; None: packages bring all."""
+    needs: tuple[str, ...] = ()
+    """The libraries that it opens by name as it runs, which can't be read from its wheels."""
+    unused: tuple[str, ...] = ()
+    """What parts of it are linked to that are never loaded when it trains."""
+    code: tuple[str, ...] = ()
+    """The GPU code in its packages: `sm_70` is machine code, `compute_70` the driver compiles."""
     least_driver: str | None = None
-    oldest_sm: int | None = None
+    """Where it needs a newer driver than its version of CUDA does."""
     newest_sm: int | None = None
-    """The newest GPU generation the toolkit has code for, as in sm_70; None: not known to end."""
-    base: str | None = None
-    """The base image that brings CUDA's libraries; None: they come as packages."""
+    """The newest GPU generation on which it can work at all; None: not known to end."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +68,7 @@ class Release:
     variants: tuple[str, ...]
     """The ordinary ways to train; the first is the default."""
     verified: tuple[str, ...]
-    """Devices on which it was seen to run."""
+    """What was seen to run, a word of `VERIFIED` each; after a colon may stand on what."""
     packages: tuple[str, ...] = ()
     """Debian packages that it needs at run time, such as a compiler."""
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -76,6 +84,8 @@ class Release:
     overrides: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Versions taken whatever a package declares, by device: old declarations can be too narrow."""
     cuda: Cuda | None = None
+    no_gpu: str | None = None
+    """Why it has no GPU packages, where somebody looked for them."""
     origin: str = BUILT_IN
     """Where it comes from; set when it is found on the search path."""
     adapter_from: Extension | None = None
@@ -94,8 +104,9 @@ class Release:
         path = self._lock_path(device)
         if not path.is_file():
             served = ", ".join(self.devices) or "no device at all"
+            why = f" ({self.no_gpu})" if device == "gpu" and self.no_gpu else ""
             raise errors.UserError(
-                f"{self.name} has no packages for device {device!r}; it has {served}.",
+                f"{self.name} has no packages for device {device!r}{why}; it has {served}.",
                 "Choose another --device or release.",
             )
         return path
@@ -106,9 +117,10 @@ class Release:
     def cache_folder(self, device: str, engine: str) -> Path | None:
         """The folder its trials share, made now; None where it needs none.
 
-        Each engine has its own: what one compiled, the other's libraries may not load.
+        On a GPU each does: the driver, CuPy and others keep there what they have compiled. Each
+        engine has its own: what one compiled, the other's libraries may not load.
         """
-        if not self.cache:
+        if not self.cache and device != "gpu":
             return None
         digest = self.lock_digest(device)[:12]
         name = f"{self.framework}-{self.version}-{device}-{digest}-{engine}"
@@ -118,6 +130,11 @@ class Release:
 
     def _lock_path(self, device: str) -> Path:
         return self.folder / f"{device}.lock"
+
+
+def shipped() -> Path:
+    """The folder of the releases that come with dlbench."""
+    return paths.bundled("images")
 
 
 def load_releases(folder: Path | None = None) -> list[Release]:
@@ -155,7 +172,7 @@ class _Catalog:
 def _catalog(folder: Path | None) -> _Catalog:
     if folder:
         return _read_all(folder, ())
-    return _read_all(paths.bundled("images"), extensions.search_path())
+    return _read_all(shipped(), extensions.search_path())
 
 
 @cache
@@ -176,113 +193,76 @@ def _brought(path: Path, extension: Extension) -> Release:
     release, adapters = load(path), extensions.adapters()
     if release.adapter not in adapters:
         near = errors.unknown("adapter", release.adapter, adapters)
-        raise _broken(path, f"there is no adapter {release.adapter!r}", near.remedy)
+        why = f"there is no adapter {release.adapter!r}"
+        raise Table(path, "", {}).broken(why, near.remedy)
     return replace(release, origin=extension.name, adapter_from=adapters[release.adapter].extension)
 
 
 def load(path: Path) -> Release:
     """Read one release.toml, strictly."""
-    try:
-        text = read_toml(path)
-    except (ValueError, OSError) as error:
-        raise _broken(path, str(error)) from error
-    _check_keys(path, text, _REQUIRED, _OPTIONAL, "")
-    framework, version = _get(path, text, "framework", str), _get(path, text, "version", str)
+    text = strict_toml.read(path)
+    text.check_keys(_REQUIRED, _OPTIONAL)
+    framework, version = text.get("framework", str), text.get("version", str)
     folder = path.parent
     if (folder.parent.name, folder.name) != (framework, version):
-        raise _broken(path, f"it describes {framework}@{version}, which is not its folder's name")
+        raise text.broken(f"it describes {framework}@{version}, which is not its folder's name")
     if not _PLAIN.fullmatch(framework) or not _PLAIN.fullmatch(version):
-        raise _broken(path, "framework and version may hold a-z, 0-9, `.`, `_` and `-` only")
+        raise text.broken("framework and version may hold a-z, 0-9, `.`, `_` and `-` only")
     try:
         version_order(version)
     except InvalidVersion as error:
-        raise _broken(path, f"{version!r} is not a version") from error
-    if not re.fullmatch(r"\d{4}-\d{2}", _get(path, text, "published", str)):
-        raise _broken(path, "`published` must be a month such as 2018-09")
-    python, variants = _strings(path, text, "python"), _strings(path, text, "variants")
+        raise text.broken(f"{version!r} is not a version") from error
+    if not re.fullmatch(r"\d{4}-\d{2}", text.get("published", str)):
+        raise text.broken("`published` must be a month such as 2018-09")
+    python, variants = text.strings("python"), text.strings("variants")
     if not python or not all(re.fullmatch(r"3\.\d+", each) for each in python):
-        raise _broken(path, '`python` must list versions such as "3.11"')
+        raise text.broken('`python` must list versions such as "3.11"')
     if not variants:
-        raise _broken(path, "`variants` must name at least one")
-    cpu, gpu = _table(path, text, "cpu"), _table(path, text, "gpu")
-    base = _table(path, text, "base")
-    _check_keys(path, cpu, set(), _LOCKED, "[cpu] ")
-    _check_keys(path, base, set(), {"image"}, "[base] ")
-    index, variables = _table(path, text, "index"), _table(path, text, "variables")
+        raise text.broken("`variants` must name at least one")
+    verified = text.strings("verified")
+    for word in verified:
+        if word.partition(":")[0] not in VERIFIED:
+            raise text.broken(f"`verified` may hold {', '.join(VERIFIED)}, not {word!r}")
+    cpu, gpu, base = text.table("cpu"), text.table("gpu"), text.table("base")
+    cpu.check_keys(set(), _LOCKED)
+    base.check_keys(set(), {"image"})
+    index, variables = text.table("index"), text.table("variables")
     return Release(
         folder=folder,
         framework=framework,
         version=version,
-        published=_get(path, text, "published", str),
-        adapter=_get(path, text, "adapter", str),
+        published=text.get("published", str),
+        adapter=text.get("adapter", str),
         python=python,
         variants=variants,
-        verified=_strings(path, text, "verified"),
-        packages=_strings(path, text, "packages"),
-        variables={name: _get(path, variables, name, str) for name in variables},
-        cache=_maybe(path, text, "cache", bool) or False,
-        index={locks.normalised(name): _get(path, index, name, str) for name in index},
-        base=_maybe(path, base, "image", str),
-        requires={"cpu": _strings(path, cpu, "requires"), "gpu": _strings(path, gpu, "requires")},
-        overrides={
-            "cpu": _strings(path, cpu, "overrides"),
-            "gpu": _strings(path, gpu, "overrides"),
-        },
-        cuda=_cuda(path, gpu),
+        verified=verified,
+        packages=text.strings("packages"),
+        variables={name: variables.get(name, str) for name in variables.keys},
+        cache=text.maybe("cache", bool) or False,
+        index={locks.normalised(name): index.get(name, str) for name in index.keys},
+        base=base.maybe("image", str),
+        requires={"cpu": cpu.strings("requires"), "gpu": gpu.strings("requires")},
+        overrides={"cpu": cpu.strings("overrides"), "gpu": gpu.strings("overrides")},
+        cuda=_cuda(gpu),
+        no_gpu=text.maybe("no_gpu", str),
     )
 
 
-def _cuda(path: Path, table: Mapping[str, object]) -> Cuda | None:
-    _check_keys(path, table, set(), _GPU, "[gpu] ")
-    if not table:
+def _cuda(table: Table) -> Cuda | None:
+    table.check_keys(set(), _GPU)
+    if not table.content:
         return None
+    code = table.strings("code")
+    for word in code:
+        if not _CODE.fullmatch(word):
+            raise table.broken(f"[gpu] `code` may hold words such as sm_70, not {word!r}")
     return Cuda(
-        version=_get(path, table, "cuda", str),
-        cudnn=_maybe(path, table, "cudnn", str),
-        least_driver=_maybe(path, table, "least_driver", str),
-        oldest_sm=_maybe(path, table, "oldest_sm", int),
-        newest_sm=_maybe(path, table, "newest_sm", int),
-        base=_maybe(path, table, "base", str),
+        version=table.get("cuda", str),
+        cudnn=table.maybe("cudnn", str),
+        set=table.maybe("set", str),
+        needs=table.strings("needs"),
+        unused=table.strings("unused"),
+        code=code,
+        least_driver=table.maybe("least_driver", str),
+        newest_sm=table.maybe("newest_sm", int),
     )
-
-
-def _check_keys(
-    path: Path, table: Mapping[str, object], required: set[str], optional: set[str], where: str
-) -> None:
-    if lacking := sorted(required - table.keys()):
-        raise _broken(path, f"{where}`{lacking[0]}` is missing")
-    if extra := sorted(table.keys() - required - optional):
-        near = errors.unknown("key", extra[0], required | optional)
-        raise _broken(path, f"{where}{extra[0]!r} is not a known key", near.remedy)
-
-
-def _get(path: Path, table: Mapping[str, object], key: str, kind: type[_Value]) -> _Value:
-    value = table.get(key)
-    if not isinstance(value, kind):
-        raise _broken(path, f"`{key}` must be given as {_WORDS[kind]}")
-    return value
-
-
-def _maybe(path: Path, table: Mapping[str, object], key: str, kind: type[_Value]) -> _Value | None:
-    return _get(path, table, key, kind) if key in table else None
-
-
-def _strings(path: Path, table: Mapping[str, object], key: str) -> tuple[str, ...]:
-    values = table.get(key, [])
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise _broken(path, f"`{key}` must be a list of strings")
-    return tuple(values)
-
-
-def _table(path: Path, table: Mapping[str, object], key: str) -> Mapping[str, object]:
-    value = table.get(key, {})
-    if not isinstance(value, dict):
-        raise _broken(path, f"[{key}] must be a table")
-    return value
-
-
-_WORDS: dict[type, str] = {str: "a string", int: "a whole number", bool: "true or false"}
-
-
-def _broken(path: Path, why: str, remedy: str = "") -> errors.UserError:
-    return errors.UserError(f"{path} is broken: {why}.", remedy or "Correct or restore the file.")

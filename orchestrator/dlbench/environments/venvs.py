@@ -16,7 +16,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from dlbench import paths
-from dlbench.environments import installs, interpreters, locks, records, wheels
+from dlbench.environments import (
+    cuda_libraries,
+    cuda_sets,
+    installs,
+    interpreters,
+    locks,
+    records,
+    wheels,
+)
 from dlbench.environments.progress import Progress, Step, silent
 from dlbench.environments.releases import Release
 from dlbench.environments.targets import Target
@@ -57,8 +65,8 @@ def folder(release: Release, device: str) -> Path:
     return paths.cache() / "environments" / name
 
 
-def ready(release: Release, device: str) -> Venv | None:
-    """The environment, if it is ready. Starts no process."""
+def ready(release: Release, device: str, *, with_set: bool = True) -> Venv | None:
+    """The environment, if it is ready; not `with_set`: without its CUDA set. Starts no process."""
     begun = time.monotonic()
     place = folder(release, device)
     python = place / "bin" / "python"
@@ -69,20 +77,43 @@ def ready(release: Release, device: str) -> Venv | None:
     # A link to an interpreter that has gone (a Python was removed) does not exist either.
     if marker.digest != release.lock_digest(device) or not python.exists():
         return None
+    chosen = cuda_sets.of_release(release, device)
+    if with_set and chosen is not None and not cuda_libraries.is_ready(chosen):
+        return None
     return Venv(python, **asdict(marker), ready_s=time.monotonic() - begun)
 
 
+def library_folders(release: Release, device: str) -> tuple[Path, ...]:
+    """Where the loader must look for CUDA's libraries: its packages' folders, its set's."""
+    site = folder(release, device).glob("lib/python*/site-packages/nvidia/*/lib")
+    chosen = cuda_sets.of_release(release, device)
+    of_set = () if chosen is None else (cuda_libraries.folder(chosen),)
+    return (*sorted(site), *of_set)
+
+
 def prepare(
-    release: Release, device: str, progress: Progress = silent, *, install_python: bool = True
+    release: Release,
+    device: str,
+    progress: Progress = silent,
+    *,
+    install_python: bool = True,
+    brought: Path | None = None,
+    with_set: bool = True,
 ) -> Venv:
-    """Make the environment of this release, unless it is ready already."""
+    """Make the environment of this release, unless it is ready already.
+
+    `brought`: a folder with the archives of its CUDA set, if it has one. Not `with_set`: without
+    that set, which is enough for some to compute on a CPU.
+    """
     begun = time.monotonic()
-    if found := ready(release, device):
+    if with_set and (chosen := cuda_sets.of_release(release, device)):
+        cuda_libraries.prepare(chosen, release.name, progress, brought)
+    if found := ready(release, device, with_set=with_set):
         return found
     place = folder(release, device)
     lock = locks.read(release.lock(device))
     with wheels.exclusively(place.parent / f"{place.name}.lock"):
-        if found := ready(release, device):
+        if found := ready(release, device, with_set=with_set):
             return found
         interpreter = interpreters.find(release.python, install=install_python)
         fetched = wheels.fetch(release, device, interpreter.python, progress)

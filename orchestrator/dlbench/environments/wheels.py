@@ -55,7 +55,7 @@ def fetch(release: Release, device: str, python: str, progress: Progress = silen
     target = Target.here(python)
     chosen = locks.read(release.lock(device)).files_for(target)
     with exclusively(root() / "lock"):
-        wanted = [(entry, file) for entry, file in chosen if not _is_whole(file)]
+        wanted = [(entry, file) for entry, file in chosen if not is_whole(file)]
         _clear(root().glob("arriving-*"))
         if wanted:
             with tempfile.TemporaryDirectory(prefix="arriving-", dir=root()) as folder:
@@ -149,7 +149,7 @@ def admit(arrived: Path, file: File) -> None:
     arrived.replace(place)
 
 
-def _is_whole(file: File) -> bool:
+def is_whole(file: File) -> bool:
     """The cache has this file, unchanged; a damaged one is removed."""
     place = location(file)
     if not place.is_file():

@@ -35,6 +35,7 @@ def diagnose() -> list[Diagnosis]:
 
 def _docker() -> Iterator[Diagnosis]:
     from dlbench.engines import connect
+    from dlbench.host import gpu_preflight
 
     try:
         client = connect.connect()
@@ -46,8 +47,7 @@ def _docker() -> Iterator[Diagnosis]:
     info = client.info()
     groups = f"cgroup v{info.get('CgroupVersion', '1')}"
     yield Diagnosis("Docker", "good", f"engine {info.get('ServerVersion')} answers, {groups}.")
-    runtimes = info.get("Runtimes", {})
-    if "nvidia" in runtimes or info.get("DiscoveredDevices"):
+    if gpu_preflight.has_gpu_runtime(info):
         yield Diagnosis("GPU runtime", "good", "Docker can pass NVIDIA GPUs on.")
     else:
         yield Diagnosis(
@@ -62,7 +62,8 @@ def _docker() -> Iterator[Diagnosis]:
 
 
 def _gpus() -> Iterator[Diagnosis]:
-    from dlbench.environments import cuda, releases
+    from dlbench.environments import releases
+    from dlbench.host import gpu_preflight
     from dlbench.monitor.gpu import inventory
 
     gpus = inventory()
@@ -72,12 +73,15 @@ def _gpus() -> Iterator[Diagnosis]:
         return
     for device in gpus.devices:
         yield Diagnosis("GPU", "good", f"{device.name}, driver {gpus.driver}.")
-        generation = int((device.compute or "0").replace(".", ""))
         for release in releases.load_releases():
-            if "gpu" in release.devices:
-                refusal = cuda.refusal(release, gpus.driver or "0", generation)
-                if refusal:
-                    yield Diagnosis(f"{release.name} on {device.name}", "fair", refusal)
+            found = gpu_preflight.fit_on(release, gpus, device)
+            if "gpu" in release.devices and found.text:
+                yield Diagnosis(f"{release.name} on {device.name}", "fair", found.text)
+        if device.processes:
+            yield Diagnosis(
+                "GPU in use", "fair", gpu_preflight.busy(device),
+                "End those programs before you measure.",
+            )  # fmt: skip
 
 
 def _interpreters() -> Iterator[Diagnosis]:

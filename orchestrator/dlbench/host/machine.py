@@ -14,12 +14,12 @@ import re
 import statistics
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from dlbench.engines import cgroups
-from dlbench.monitor.gpu import inventory
+from dlbench.monitor.gpu import Device, inventory
 
 _TELLING_FLAGS = re.compile(
     r"sse4_2|avx|avx2|avx512\w*|avx_vnni|fma|f16c|amx_\w+|asimd\w*|sve\w*|bf16|i8mm|neon"
@@ -45,6 +45,12 @@ class GpuCard:
     name: str
     memory_bytes: int | None
     compute: str | None
+    processes: int | None = None
+    """Programs that computed on it when the campaign began."""
+    persistence: bool | None = None
+    ecc: bool | None = None
+    clock_mhz: int | None = None
+    clock_limit_mhz: int | None = None
 
 
 @dataclass(frozen=True)
@@ -115,8 +121,16 @@ def cautions(machines: Mapping[str, Mapping[str, Any]]) -> list[str]:
     sentences = []
     for digest, machine in machines.items():
         load, cores = machine.get("load_average"), machine.get("cores_usable")
+        which = f"Machine {digest[:6]}" if len(machines) > 1 else "The machine"
+        for index, card in enumerate(machine.get("gpus") or ()):
+            users = card.get("processes") if isinstance(card, Mapping) else None
+            if isinstance(users, int) and users > 0:
+                others = "another program" if users == 1 else f"{users} other programs"
+                sentences.append(
+                    f"{which}'s GPU {index} ({card.get('name')}) was in use by {others} when the"
+                    " campaign began. Times measured on it are longer and scatter more."
+                )
         if isinstance(load, int | float) and isinstance(cores, int | float) and load > 0.5 * cores:
-            which = f"Machine {digest[:6]}" if len(machines) > 1 else "The machine"
             sentences.append(
                 f"{which} was busy when the campaign began: load {load:g} on {cores:g} cores."
                 " Times from a busy machine scatter more and are longer."
@@ -145,11 +159,17 @@ def fingerprint(runtime: str | None = None) -> Machine:
         os=_os_name(_text("/etc/os-release")),
         virtualisation=_virtualisation(cpuinfo),
         runtime=runtime,
-        gpus=tuple(GpuCard(g.name, g.memory_bytes, g.compute) for g in gpus.devices),
+        gpus=tuple(_card(device) for device in gpus.devices),
         gpu_driver=gpus.driver,
         gpu_reason=gpus.reason,
         load_average=round(os.getloadavg()[0], 2),
     )
+
+
+def _card(device: Device) -> GpuCard:
+    """What of a GPU is recorded: all but its UUID."""
+    known = {field.name: getattr(device, field.name) for field in fields(GpuCard)}
+    return GpuCard(**known)
 
 
 def noise(seconds: float = 0.3) -> Noise:

@@ -8,6 +8,8 @@ and the reason is kept.
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,6 +28,14 @@ class Device:
     memory_bytes: int | None
     compute: str | None
     """The compute capability: `8.6`."""
+    processes: int | None = None
+    """Programs that compute on it now; None: the driver does not say."""
+    persistence: bool | None = None
+    """The driver stays loaded while nobody uses the GPU."""
+    ecc: bool | None = None
+    clock_mhz: int | None = None
+    """The clock of the processors now."""
+    clock_limit_mhz: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +56,10 @@ def inventory() -> Inventory:
         return Inventory(reason=reason)
     try:
         devices = tuple(_describe(nvml, handle) for handle in _handles(nvml, ("all",)))
-        cuda = _ask(nvml, nvml.nvmlSystemGetCudaDriverVersion)
+        cuda = _ask(nvml, "nvmlSystemGetCudaDriverVersion")
         return Inventory(
             devices=devices,
-            driver=_ask(nvml, nvml.nvmlSystemGetDriverVersion),
+            driver=_ask(nvml, "nvmlSystemGetDriverVersion"),
             cuda=None if cuda is None else f"{cuda // 1000}.{cuda % 1000 // 10}",
             reason=None if devices else "The driver reports no GPU.",
         )
@@ -57,6 +67,26 @@ def inventory() -> Inventory:
         return Inventory(reason=f"NVML: {error}.")
     finally:
         _shut_down(nvml)
+
+
+def digests(selection: Sequence[str]) -> tuple[str, ...]:
+    """The chosen GPUs' UUIDs as digests, which bench compares with what it sees; it names none."""
+    nvml, _ = _initialise()
+    if nvml is None:
+        return ()
+    try:
+        uuids = (_ask(nvml, "nvmlDeviceGetUUID", each) for each in _handles(nvml, selection))
+        return tuple(_digest(str(uuid)) for uuid in uuids if uuid)
+    except nvml.NVMLError:
+        return ()  # the engine, or the trial, will say that there is no such GPU
+    finally:
+        _shut_down(nvml)
+
+
+def _digest(uuid: str) -> str:
+    """As bench/gpus.py makes it."""
+    digits = re.sub(r"[^0-9a-f]", "", uuid.lower())
+    return hashlib.sha256(digits[-32:].encode()).hexdigest()[:16]
 
 
 class Gpus:
@@ -84,6 +114,11 @@ class Gpus:
     def names(self) -> tuple[str, ...]:
         return tuple(device.name for device in self._devices)
 
+    @property
+    def lost(self) -> str | None:
+        """The GPU that vanished while it was watched, by its index."""
+        return next((device.name for device in self._devices if device.lost), None)
+
     def read(self, pids: frozenset[int]) -> tuple[GpuSample, ...]:
         """One sample per device; `pids` are the trial's processes."""
         return tuple(device.read(pids) for device in self._devices)
@@ -102,6 +137,7 @@ class _Watched:
         self._nvml = nvml
         self._handle = handle
         self._silent: set[str] = set()
+        self.lost = False
         index = self._ask("nvmlDeviceGetIndex")
         self.name = str(0 if index is None else index)
         self._energy_start: int | None = self._ask("nvmlDeviceGetTotalEnergyConsumption")
@@ -143,9 +179,7 @@ class _Watched:
     def _process_memory(self, pids: frozenset[int]) -> int | None:
         if not pids:
             return None
-        processes = self._ask("nvmlDeviceGetComputeRunningProcesses_v3")
-        if processes is None:
-            processes = self._ask("nvmlDeviceGetComputeRunningProcesses_v2")
+        processes = _running(self._ask)
         if processes is None:
             return None
         mine = [process.usedGpuMemory for process in processes if process.pid in pids]
@@ -166,7 +200,9 @@ class _Watched:
                 self._nvml.NVML_ERROR_NO_PERMISSION,
                 self._nvml.NVML_ERROR_GPU_IS_LOST,
             )
-            if getattr(error, "value", None) in lasting:
+            code = getattr(error, "value", None)
+            self.lost = self.lost or code == self._nvml.NVML_ERROR_GPU_IS_LOST
+            if code in lasting:
                 self._silent.add(question)
             return None
         except AttributeError:
@@ -199,6 +235,7 @@ def _shut_down(nvml: Any) -> None:
 
 
 def _handles(nvml: Any, selection: Sequence[str]) -> list[Any]:
+    selection = [choice.rpartition("=")[2] for choice in selection]  # of a CDI name, its end
     if "all" in selection:
         return [nvml.nvmlDeviceGetHandleByIndex(i) for i in range(nvml.nvmlDeviceGetCount())]
     return [
@@ -211,19 +248,40 @@ def _handles(nvml: Any, selection: Sequence[str]) -> list[Any]:
 
 
 def _describe(nvml: Any, handle: Any) -> Device:
-    memory = _ask(nvml, nvml.nvmlDeviceGetMemoryInfo, handle)
-    compute = _ask(nvml, nvml.nvmlDeviceGetCudaComputeCapability, handle)
+    memory = _ask(nvml, "nvmlDeviceGetMemoryInfo", handle)
+    compute = _ask(nvml, "nvmlDeviceGetCudaComputeCapability", handle)
+    persistence = _ask(nvml, "nvmlDeviceGetPersistenceMode", handle)
+    ecc = _ask(nvml, "nvmlDeviceGetEccMode", handle)
+    running = _running(lambda question: _ask(nvml, question, handle))
     return Device(
-        index=int(_ask(nvml, nvml.nvmlDeviceGetIndex, handle) or 0),
-        name=str(_ask(nvml, nvml.nvmlDeviceGetName, handle) or "unknown"),
-        uuid=str(_ask(nvml, nvml.nvmlDeviceGetUUID, handle) or ""),
+        index=int(_ask(nvml, "nvmlDeviceGetIndex", handle) or 0),
+        name=str(_ask(nvml, "nvmlDeviceGetName", handle) or "unknown"),
+        uuid=str(_ask(nvml, "nvmlDeviceGetUUID", handle) or ""),
         memory_bytes=None if memory is None else int(memory.total),
         compute=None if compute is None else f"{compute[0]}.{compute[1]}",
+        processes=None if running is None else len(running),
+        persistence=None if persistence is None else bool(persistence),
+        ecc=None if ecc is None else bool(ecc[0]),
+        clock_mhz=_ask(nvml, "nvmlDeviceGetClockInfo", handle, nvml.NVML_CLOCK_SM),
+        clock_limit_mhz=_ask(nvml, "nvmlDeviceGetMaxClockInfo", handle, nvml.NVML_CLOCK_SM),
     )
 
 
-def _ask(nvml: Any, question: Callable[..., Any], *arguments: Any) -> Any:
+def _running(ask: Callable[[str], Any]) -> list[Any] | None:
+    """The programs that compute on a GPU; older drivers know the question by another name."""
+    for question in (
+        "nvmlDeviceGetComputeRunningProcesses_v3",
+        "nvmlDeviceGetComputeRunningProcesses_v2",
+    ):
+        processes = ask(question)
+        if processes is not None:
+            return list(processes)
+    return None
+
+
+def _ask(nvml: Any, question: str, *arguments: Any) -> Any:
+    """The driver's answer to one question; None: it has none."""
     try:
-        return question(*arguments)
-    except nvml.NVMLError:
+        return getattr(nvml, question)(*arguments)
+    except (nvml.NVMLError, AttributeError):
         return None

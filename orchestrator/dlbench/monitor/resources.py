@@ -69,12 +69,18 @@ class Resources:
     """During training, of all GPUs together."""
     gpu_energy_j: float | None = None
     """The whole trial's, of all GPUs together."""
+    gpu_energy_j_per_thousand: float | None = None
+    """During training, for a thousand rows."""
+    cpu_energy_j: float | None = None
+    """The whole trial's, of all processors of the machine, other programs' share included."""
+    cpu_energy_j_per_thousand: float | None = None
+    """During training, for a thousand rows."""
     monitor_cpu_seconds: float | None = None
     per_phase: dict[str, PhaseUse] = field(default_factory=dict)
 
 
-def summarise(recorded: Samples, phases: Iterable[Stretch]) -> Resources:
-    """The figures of one trial."""
+def summarise(recorded: Samples, phases: Iterable[Stretch], rows: float | None = None) -> Resources:
+    """The figures of one trial; `rows`: how many it trained on."""
     samples = sorted(recorded.samples, key=lambda sample: sample.t)
     totals, cores = recorded.totals, recorded.cpus
     intervals = list(phases)
@@ -85,6 +91,8 @@ def summarise(recorded: Samples, phases: Iterable[Stretch]) -> Resources:
     memory = _Line([(s.t, float(s.memory_bytes)) for s in samples])
     rss = _line_of(samples, lambda s: s.rss_bytes)
     rates = [(s.t, s.system_cpu_percent) for s in samples]
+    gpu_energy = _line_of(samples, lambda s: _sum(g.energy_j for g in s.gpus))
+    cpu_energy = _line_of(samples, lambda s: s.cpu_energy_j)
     busy = cpu.rate(training)
     return Resources(
         source=recorded.source,
@@ -112,6 +120,9 @@ def summarise(recorded: Samples, phases: Iterable[Stretch]) -> Resources:
             _line_of(samples, lambda s: _sum(g.power_w for g in s.gpus)).mean(training)
         ),
         gpu_energy_j=_highest(_sum(g.energy_j for g in s.gpus) for s in samples),
+        gpu_energy_j_per_thousand=_per_thousand(gpu_energy, training, rows),
+        cpu_energy_j=_highest(s.cpu_energy_j for s in samples),
+        cpu_energy_j_per_thousand=_per_thousand(cpu_energy, training, rows),
         monitor_cpu_seconds=totals.monitor_cpu_s if totals else None,
         per_phase={
             phase: PhaseUse(
@@ -206,6 +217,14 @@ def _gpu_memory_peak(samples: Sequence[Sample]) -> int | None:
 
     own = peak(lambda gpu: gpu.process_memory_bytes)
     return peak(lambda gpu: gpu.memory_bytes) if own is None else own
+
+
+def _per_thousand(energy: _Line, training: Sequence[Stretch], rows: float | None) -> float | None:
+    watts = energy.rate(training)
+    if watts is None or not rows:
+        return None
+    seconds = sum(part.end - part.start for part in training)
+    return round(1000.0 * watts * seconds / rows, 4)
 
 
 def _highest(values: Iterable[_Number | None]) -> _Number | None:

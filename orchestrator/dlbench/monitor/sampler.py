@@ -17,6 +17,7 @@ from dlbench.engines.base import Exit, Scope
 from dlbench.monitor.gpu import Gpus
 from dlbench.monitor.lines import Lines
 from dlbench.monitor.main_process import MainProcess, SystemCpu
+from dlbench.monitor.rapl import CpuEnergy
 from dlbench.monitor.rate import DEFAULT_HZ, check_rate
 from dlbench.monitor.samples import (
     GpuSample,
@@ -58,6 +59,7 @@ class Monitor:
         self._source: CounterSource = choose(scope, stats)
         self._main = MainProcess(scope.pid)
         self._system = SystemCpu()
+        self._energy = CpuEnergy()
         self._gpus: Gpus | None = None
         self._seen = _Seen()
         self._unwritten: list[Sample] = []
@@ -81,6 +83,11 @@ class Monitor:
         if before is None or now is None or now.t <= before.t:
             return None
         return 100.0 * (now.cpu_s - before.cpu_s) / (now.t - before.t)
+
+    @property
+    def lost_gpu(self) -> str | None:
+        """The GPU that vanished while the trial ran, by its index."""
+        return self._gpus.lost if self._gpus is not None else None
 
     def stop(self, exit: Exit | None = None) -> Totals:
         """End the sampling, take the last reading, close the file. `exit` adds what wait() knew."""
@@ -149,11 +156,12 @@ class Monitor:
         return rss is not None or not self._main.visible
 
     def _record(self, now: float, reading: Reading, rss: int | None) -> None:
-        anon = system = None
+        anon = system = energy = None
         if slow := now >= self._slow_due:
             self._slow_due = now + _SECOND
             anon = self._source.anon()
             system = self._system.percent()
+            energy = self._energy.joules()
             self._seen.keep_rss(self._main.peak())
         gpus: tuple[GpuSample, ...] = ()
         if self._gpus is not None and self._gpus.names:
@@ -166,6 +174,7 @@ class Monitor:
             system_cpu_percent=system,
             anon_bytes=anon,
             gpus=gpus,
+            cpu_energy_j=energy,
         )
         self._seen.keep(sample, reading)
         self.previous, self.latest = self.latest, sample
@@ -227,6 +236,7 @@ class Monitor:
             ),
             error=self._broken or self._file.error,
             gpu_reason=gpu_reason,
+            cpu_energy_reason=self._energy.reason,
         )
 
 

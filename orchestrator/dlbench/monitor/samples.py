@@ -67,6 +67,8 @@ class Sample:
     anon_bytes: int | None = None
     """The part of the memory that is not file cache; read once a second at most."""
     gpus: tuple[GpuSample, ...] = ()
+    cpu_energy_j: float | None = None
+    """Of the machine's processors since the monitor began; read once a second at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,8 @@ class Totals:
     """Why samples are missing from the file, if some are."""
     gpu_reason: str | None = None
     """Why GPUs that were asked for were not sampled."""
+    cpu_energy_reason: str | None = None
+    """Why there is no energy of the processors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +131,8 @@ def sample_line(sample: Sample) -> bytes:
     }
     if sample.anon_bytes is not None:
         content["anon_bytes"] = sample.anon_bytes
+    if sample.cpu_energy_j is not None:
+        content["cpu_energy_j"] = sample.cpu_energy_j
     if sample.gpus:
         content["gpus"] = [_plain(gpu) for gpu in sample.gpus]
     return _line(content)
@@ -209,7 +215,7 @@ _GPU = record_of(
 )  # fmt: skip
 _SAMPLE = record_of(
     Sample, t=SECONDS, cpu_s=SECONDS, memory_bytes=BYTES, rss_bytes=_BYTES, anon_bytes=_BYTES,
-    system_cpu_percent=_PERCENT, gpus=list_of(_GPU, 64),
+    system_cpu_percent=_PERCENT, gpus=list_of(_GPU, 64), cpu_energy_j=_POSITIVE,
 )  # fmt: skip
 _TOTALS = record_of(
     Totals, source=label, origin=label, cpu_s=_SECONDS, memory_peak_bytes=_BYTES,

@@ -48,7 +48,8 @@ class Choices:
         tuple[str, ...], Option("--device", "cpu or gpu. Repeatable.", "cpu|gpu")
     ] = ()
     gpu: Annotated[
-        str | None, Option("--gpu", "GPUs to use: all, none, indices (0,1) or a UUID.", "WHICH")
+        str | None,
+        Option("--gpu", "GPUs to use: all, none, indices (0,1), a UUID, or each apart.", "WHICH"),
     ] = None
     engine: Annotated[
         str, Option("--engine", "auto, docker or process.", "auto|docker|process")

@@ -17,6 +17,7 @@ from dlbench.engines.base import Limits
 from dlbench.environments import releases
 from dlbench.environments.releases import Release
 from dlbench.errors import UserError, unknown
+from dlbench.host import gpu_preflight
 from dlbench.planning.choices import Choices
 from dlbench.planning.repeats import planned_looks, repeats_needed, rivals
 from dlbench.shapes import SECONDS, label, list_of, number, optional, record_of, shown, whole
@@ -57,14 +58,21 @@ class Trial:
     cpus: float | None = None
     memory_bytes: int | None = None
     gpus: tuple[str, ...] = ()
+    own_gpu: bool = False
+    """Its GPU is a device of its own in the comparison (`--gpu each`)."""
     save: bool = False
     usual_variant: bool = True
     """Whether `variant` is the release's usual one, which need not be named."""
 
     @property
+    def compared_device(self) -> str:
+        """The device as comparisons name it: `cpu`, `gpu`, or one GPU of several, `gpu:1`."""
+        return f"gpu:{self.gpus[0]}" if self.own_gpu else self.device
+
+    @property
     def contender(self) -> tuple[str, str, str, str, str]:
         """Who it is a replicate of: what all its repeats have in common."""
-        return self.workload, self.release, self.variant, self.device, self.setting
+        return self.workload, self.release, self.variant, self.compared_device, self.setting
 
     @property
     def case(self) -> tuple[str, str, str]:
@@ -113,7 +121,8 @@ class Draft:
 def draft(choices: Choices, engine: str) -> Draft:
     """Plan the trials. Everything misspelt or impossible is found here."""
     suite = _merged(suites.find(choices.suite), choices)
-    gpus = _gpus(choices)
+    own_gpu = choices.gpu == "each"
+    selections = [(one,) for one in gpu_preflight.each()] if own_gpu else [parse_gpus(choices.gpu)]
     if choices.label is not None and not _LABEL.fullmatch(choices.label):
         raise UserError(
             f"{choices.label!r} can't be the name of a campaign.",
@@ -143,16 +152,21 @@ def draft(choices: Choices, engine: str) -> Draft:
             cpus=choices.cpus,
             memory_bytes=memory,
             seconds=duration(suite.time_limit),
-            gpus=gpus if device == "gpu" else (),
+            gpus=gpus,
+            own_gpu=own_gpu and device == "gpu",
             save=choices.save,
             usual_variant=variant == release.variants[0],
         )
         for workload, release, variant, device, setting in _contenders(
             suite, notes, explicit=bool(choices.frameworks)
         )
+        for gpus in (selections if device == "gpu" else [()])
     ]
     if not contenders:
         raise UserError("Nothing is left to run.", " ".join(notes))
+    on_gpu = {t.release: releases.find(t.release) for t in contenders if t.device == "gpu"}
+    for selection in selections if on_gpu else ():
+        notes += gpu_preflight.notes(selection, on_gpu.values())
     looks = planned_looks(rivals(contenders), suite.repeats, choices.until, choices.at_most)
     repeats = looks[0] if looks else suite.repeats or repeats_needed(rivals(contenders))
     check_number(len(contenders), looks[-1] if looks else repeats)
@@ -244,7 +258,7 @@ def _contenders(
     """Each once, however often and in whatever spelling it was named."""
     found = [find_contender(name) for name in suite.releases]
     named = {(release.name, variant): (release, variant) for release, variant in found}
-    for workload in dict.fromkeys(workloads.find(name).name for name in suite.workloads):
+    for workload in dict.fromkeys(workloads.find(name).name for name in _every(suite.workloads)):
         check_trainable(workload)
         for release, variant in named.values():
             for device in dict.fromkeys(suite.devices):
@@ -256,6 +270,13 @@ def _contenders(
                     continue
                 for setting in dict.fromkeys(suite.settings):
                     yield workload, release, variant, device, setting
+
+
+def _every(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The named workloads; `all` names every one that can be trained."""
+    if "all" not in names:
+        return names
+    return tuple(name for name, each in workloads.workloads().items() if not each.only_proof)
 
 
 def check_trainable(workload: str) -> None:
@@ -315,14 +336,17 @@ def _threads(text: str) -> int | None:
     return found
 
 
-def _gpus(choices: Choices) -> tuple[str, ...]:
-    if choices.gpu is None or choices.gpu == "none":
+def parse_gpus(text: str | None) -> tuple[str, ...]:
+    """The GPUs of `all`, `0,1` or a UUID; nothing said means all."""
+    if text is None or text == "none":
         return ("all",)
-    chosen = tuple(part.strip() for part in choices.gpu.split(",") if part.strip())
+    chosen = tuple(part.strip() for part in text.split(",") if part.strip())
     for part in chosen:
-        if not re.fullmatch(r"all|[0-9]{1,4}|(GPU|MIG)-[A-Za-z0-9/-]{1,100}", part):
+        if not re.fullmatch(
+            r"(nvidia\.com/gpu=)?(all|[0-9]{1,4}|(GPU|MIG)-[A-Za-z0-9/-]{1,100})", part
+        ):
             raise UserError(
                 f"{shown(part)} does not name a GPU.",
-                "Give all, none, indices such as 0,1, or a UUID.",
+                "Give all, each, none, indices such as 0,1, or a UUID.",
             )
     return chosen

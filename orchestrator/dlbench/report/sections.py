@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from dlbench.analysis.metrics import (
     CPU,
+    CPU_ENERGY,
     GPU_ENERGY,
     GPU_MEMORY,
     PEAK_MEMORY,
@@ -52,7 +53,11 @@ def sections(material: Material) -> Iterator[Section]:
         _with_words("convergence", "Convergence", convergence),
         _drawn("phases", "Where the time goes", phases),
         _drawn("steps", "Step times", step_times),
-        _bars("resources", "Memory, CPU and energy", (PEAK_MEMORY, GPU_MEMORY, CPU, GPU_ENERGY)),
+        _bars(
+            "resources",
+            "Memory, CPU and energy",
+            (PEAK_MEMORY, GPU_MEMORY, CPU, GPU_ENERGY, CPU_ENERGY),
+        ),
         _drawn("timelines", "Resources over a trial", timelines),
         _drawn("memory", "Memory against speed", memory_against_speed),
         _drawn("speed-ups", "GPU against CPU", speed_ups),

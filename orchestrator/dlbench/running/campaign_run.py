@@ -327,6 +327,7 @@ def _execution(run: CampaignRun, trial: Trial) -> Execution:
         folder=folder,
         environment=environment,
         campaign=run.about.id,
+        libraries=run.workshop.libraries(releases.find(trial.release), trial.device),
     )
     return execute(
         run.workshop.engine,
@@ -347,13 +348,14 @@ def _result(
     phases = phase_seconds(stretches)
     samples = read_samples(folder / "samples.jsonl")
     facts = {event.kind: event.fields for event in execution.events}
+    rows = facts.get("result", {}).get("samples")
     return TrialResult(
         id=trial.id,
         index=trial.index,
         round=trial.round,
         release=trial.release,
         workload=trial.workload,
-        device=trial.device,
+        device=trial.compared_device,
         engine=trial.engine,
         setting=trial.setting,
         variant=trial.variant,
@@ -364,7 +366,7 @@ def _result(
         started=execution.started,
         wall_s=round(execution.wall_s, 3),
         metrics=measure(execution.events, phases, batch),
-        resources=summarise(samples, stretches) if samples else None,
+        resources=summarise(samples, stretches, rows) if samples else None,
         curve=curve(execution.events),
         phases=phases,
         model=facts.get("model", {}),

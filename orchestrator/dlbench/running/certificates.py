@@ -20,6 +20,7 @@ from dlbench.campaigns.log_file import log_tail
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.datasets import find as find_dataset
 from dlbench.datasets import store
+from dlbench.environments import stub_driver
 from dlbench.environments.releases import Release
 from dlbench.environments.wheels import exclusively
 from dlbench.errors import UserError
@@ -52,8 +53,13 @@ def certify(
     setting: str = "matched",
     gpus: tuple[str, ...] = (),
     again: bool = False,
+    build: str = "",
 ) -> Certificate:
-    """The certificate of this release for this workload: the kept one, or a new one."""
+    """The certificate of this release for this workload: the kept one, or a new one.
+
+    `build`: the device whose packages `environment` has, where that is not `device`: GPU builds are
+    proven on a CPU with a stand-in for the driver."""
+    build = build or device
     data = store.prepare_proof(find_dataset(workload.dataset))
     trial = Trial(
         id="certificate",
@@ -69,7 +75,7 @@ def certify(
         gpus=gpus,
     )
     job = job_of(trial, data, "verify")
-    key = digest([job, software(release, device), trial.engine, VERSION])[:24]
+    key = digest([job, software(release, build), trial.engine, VERSION])[:24]
     kept = paths.cache() / "certificates" / f"{key}.json"
     if not again and (known := _read(kept)):
         return replace(known, workload=workload.name)  # it may be of another one with this graph
@@ -91,6 +97,7 @@ def certify(
             environment=environment,
             campaign=proof,
             variables=_QUICK,
+            libraries=_libraries(workshop, release, device, build),
         )
         ended = execute(workshop.engine, request, folder, stats=workshop.stats())
         if ended.outcome is Outcome.INTERRUPTED:
@@ -115,6 +122,14 @@ def certify(
         if whole:
             write_whole(kept, json.dumps(certificate.to_json(), indent=1))
         return certificate
+
+
+def _libraries(workshop: Workshop, release: Release, device: str, build: str) -> tuple[Path, ...]:
+    folders = workshop.libraries(release, build)
+    if build == "gpu" and device == "cpu":
+        # Also where there is a driver: whether the build works without one is the question.
+        folders += (stub_driver.folder(),)
+    return folders
 
 
 def _proof_name(kept: Path) -> str:

@@ -103,6 +103,9 @@ def execute(
             exit = running.stop() if verdict == _INTERRUPTED else running.stop(_GRACE_S)
         for event in events.rest(_DRAIN_S if verdict else None):
             observer.event(event)
+    if verdict is None and monitor.lost_gpu is not None and exit.code != 0:
+        # The trial often ends with an error of its own before the next sample shows why.
+        verdict = Outcome.GPU_LOST, f"GPU {monitor.lost_gpu} vanished: the driver has lost it."
     verdict = verdict or events.verdict or classify(exit, events.seen)
     if output.is_over_at_end() and verdict != _INTERRUPTED:
         verdict = _too_much(request)
@@ -129,6 +132,9 @@ def _attend(
         if exit is not None:
             return exit, None
         now = time.monotonic()
+        if monitor.lost_gpu is not None:
+            lost = f"GPU {monitor.lost_gpu} vanished while it ran: the driver has lost it."
+            return None, (Outcome.GPU_LOST, lost)
         if events.verdict:
             return None, events.verdict
         limit = request.limits.seconds

@@ -14,10 +14,12 @@ from typing import Any
 from dlbench import formats, workloads
 from dlbench.campaigns.folder import write_whole
 from dlbench.datasets.store import PreparedData
-from dlbench.engines.base import Request
-from dlbench.environments import releases
+from dlbench.engines.base import Limits, Request
+from dlbench.environments import gpu_fit, releases
 from dlbench.environments.releases import Release
 from dlbench.formats import Action, Job
+from dlbench.host import gpu_preflight
+from dlbench.monitor.gpu import digests
 from dlbench.planning.plan import Trial
 from dlbench.running.bench_code import bench_digest, bench_folder
 
@@ -43,6 +45,7 @@ def job_of(trial: Trial, data: PreparedData, action: Action = "train") -> Job:
         "adapter": release.adapter,
         "variant": trial.variant,
         "device": trial.device,
+        "gpu": 0,  # the first of those that the trial is given
         "setting": trial.setting,
         "seed": trial.seed,
         "threads": trial.threads,
@@ -89,6 +92,19 @@ def identified(trials: Sequence[Trial], data: Mapping[str, PreparedData]) -> lis
     return named
 
 
+def _limits(trial: Trial, release: Release) -> Limits:
+    """The trial's limits; longer where the driver must compile all GPU code in the first step."""
+    if trial.device == "gpu" and gpu_preflight.warning(release, trial.gpus):
+        return replace(trial.limits, seconds=trial.seconds + gpu_fit.COMPILE_S)
+    return trial.limits
+
+
+def _given(gpus: tuple[str, ...]) -> dict[str, str]:
+    """What bench holds the GPUs against that it sees."""
+    known = digests(gpus) if gpus else ()
+    return {"BENCH_GPUS": ",".join(known)} if known else {}
+
+
 def request_of(
     trial: Trial,
     job: Job,
@@ -98,6 +114,7 @@ def request_of(
     environment: str,
     campaign: str,
     variables: Mapping[str, str] | None = None,
+    libraries: tuple[Path, ...] = (),
 ) -> Request:
     """The request to run the job in `folder`, where job.json and out/ are made for it."""
     release = releases.find(trial.release)
@@ -112,8 +129,9 @@ def request_of(
         data=data.folder,
         out=folder / "out",
         log=folder / "log.txt",
-        limits=trial.limits,
+        limits=_limits(trial, release),
         gpus=trial.gpus,
-        variables={**(variables or {}), **release.variables},
+        variables={**(variables or {}), **release.variables, **_given(trial.gpus)},
+        libraries=libraries,
         cache=release.cache_folder(trial.device, trial.engine),
     )

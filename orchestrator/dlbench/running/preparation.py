@@ -59,10 +59,11 @@ def prepare_environments(
 ) -> Environments:
     """Each release's environment. A failure is kept for its trials, unless nothing else is left."""
     wanted = sorted({(trial.release, trial.device) for trial in trials})
+    gpus = {(trial.release, trial.device): trial.gpus for trial in reversed(trials)}
     environments: dict[tuple[str, str], str | UserError] = {}
     for name, device in wanted:
         release = releases.find(name)
-        if device == "gpu" and (refusal := workshop.gpu_refusal(release)):
+        if device == "gpu" and (refusal := workshop.gpu_refusal(release, gpus[name, device])):
             environments[name, device] = GpuImpossible(refusal)
             continue
         try:  # what is known to fail is said before hours go into making the others

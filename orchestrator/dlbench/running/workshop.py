@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dlbench.engines.base import Engine
@@ -11,6 +12,7 @@ from dlbench.environments import interpreters, locks
 from dlbench.environments.progress import Progress, silent
 from dlbench.environments.releases import Release
 from dlbench.errors import UserError, unknown
+from dlbench.host import gpu_preflight
 
 if TYPE_CHECKING:
     import docker
@@ -52,15 +54,47 @@ class Workshop:
             if venvs.ready(release, device) is None:
                 interpreters.find(release.python)
 
-    def environment(self, release: Release, device: str, progress: Progress = silent) -> str:
-        """What the engine starts: an interpreter's path or an image's id. Made if need be."""
+    def environment(
+        self,
+        release: Release,
+        device: str,
+        progress: Progress = silent,
+        brought: Path | None = None,
+    ) -> str:
+        """What the engine starts: an interpreter's path or an image's id. Made if need be.
+
+        `brought`: a folder with the archives of the release's CUDA set, if it has one."""
         if self.client is not None:
             from dlbench.environments import images
 
-            return images.build(self.client, release, device, progress).id
+            return images.build(self.client, release, device, progress, brought).id
         from dlbench.environments import venvs
 
-        return str(venvs.prepare(release, device, progress).python)
+        return str(venvs.prepare(release, device, progress, brought=brought).python)
+
+    def cpu_environment(
+        self, release: Release, build: str, progress: Progress = silent
+    ) -> tuple[str, bool]:
+        """As `environment`, of packages that are to compute on a CPU; and whether it is whole.
+
+        It is not where a CUDA set can't be had and the build only opens it when it uses a GPU."""
+        try:
+            return self.environment(release, build, progress), True
+        except UserError:
+            # What it opens by name as it runs, it does not open on a CPU.
+            if self.client is not None or not (release.cuda and release.cuda.needs):
+                raise
+            from dlbench.environments import venvs
+
+            return str(venvs.prepare(release, build, progress, with_set=False).python), False
+
+    def libraries(self, release: Release, device: str) -> tuple[Path, ...]:
+        """Folders that the loader must be told of; an image tells it by itself."""
+        if self.client is not None:
+            return ()
+        from dlbench.environments import venvs
+
+        return venvs.library_folders(release, device)
 
     def is_ready(self, release: Release, device: str) -> bool:
         if self.client is not None:
@@ -71,30 +105,9 @@ class Workshop:
 
         return venvs.ready(release, device) is not None
 
-    def gpu_refusal(self, release: Release) -> str | None:
-        """Why a GPU trial of this release can't run here; None: nothing known against it."""
-        from dlbench.environments import cuda
-        from dlbench.monitor.gpu import inventory
-
-        if self.client is not None and not _has_gpu_runtime(self.client):
-            return (
-                "Docker has no NVIDIA runtime. Install the NVIDIA Container Toolkit and run"
-                " `nvidia-ctk runtime configure --runtime=docker`, then restart Docker."
-            )
-        gpus = inventory()
-        if not gpus.devices:
-            return f"No GPU is seen here. {gpus.reason} Install or load the NVIDIA driver."
-        for card in gpus.devices:
-            generation = int((card.compute or "0").replace(".", ""))
-            if refusal := cuda.refusal(release, gpus.driver or "0", generation):
-                return refusal
-        return None
-
-
-def _has_gpu_runtime(client: docker.DockerClient) -> bool:
-    info = client.info()
-    # newer engines inject devices through CDI, without a runtime of NVIDIA's own
-    return "nvidia" in info.get("Runtimes", {}) or bool(info.get("DiscoveredDevices"))
+    def gpu_refusal(self, release: Release, gpus: tuple[str, ...] = ("all",)) -> str | None:
+        """Why a trial of this release can't run on these GPUs; None: nothing known against it."""
+        return gpu_preflight.refusal(release, self.client, gpus)
 
 
 def open_workshop(name: str) -> Workshop:

@@ -24,6 +24,7 @@ class Suite:
     name: str
     about: str
     workloads: tuple[str, ...]
+    """`all` alone means every workload that can be trained."""
     releases: tuple[str, ...]
     """`mxnet`, `mxnet@1.3.0`, or with a variant `tensorflow@2.21.0:fit`."""
     devices: tuple[str, ...] = ("cpu",)

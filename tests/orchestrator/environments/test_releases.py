@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dlbench import paths
-from dlbench.environments import cuda, releases
+from dlbench.environments import releases
 from dlbench.errors import UserError
 
 TOML = """
@@ -78,6 +78,13 @@ def test_a_device_without_a_lock_is_refused(tmp_path: Path) -> None:
         ('published = "2018-09"', 'published = "September"', "a month such as"),
         ('framework = "mxnet"', "framework = mxnet", "line 2"),
         ('python = ["3.6"]', 'python = ["3.6"]\nindex = 3', "[index] must be a table"),
+        ('verified = ["cpu"]', 'verified = ["tpu"]', "`verified` may hold cpu, gpu-build, gpu"),
+        ('verified = ["cpu"]', 'verified = ["cpu"]\n[gpu]\ncuda = 9', "`cuda` must be given as"),
+        (
+            'verified = ["cpu"]',
+            'verified = ["cpu"]\n[gpu]\ncuda = "9.0"\ncode = ["sm70"]',
+            "words such as sm_70",
+        ),
     ],
 )
 def test_a_broken_release_toml_is_named(tmp_path: Path, old: str, new: str, word: str) -> None:
@@ -89,20 +96,6 @@ def test_a_broken_release_toml_is_named(tmp_path: Path, old: str, new: str, word
         releases.load_releases(tmp_path)
     assert str(path) in caught.value.problem
     assert word in caught.value.problem
-
-
-def test_hopeless_pairs_of_release_and_gpu_are_refused_with_the_reason(tmp_path: Path) -> None:
-    gpu = '[gpu]\ncuda = "9.2"\nleast_driver = "396.26"\noldest_sm = 30\nnewest_sm = 70\n'
-    release = releases.load(add(tmp_path, "mxnet@1.3.0", gpu, gpu=True))
-    assert cuda.refusal(release, "535.104.05", 70) is None
-    assert "driver 396.26 or newer; this machine has 390.157" in str(
-        cuda.refusal(release, "390.157", 70)
-    )
-    assert "up to sm_70; this one is sm_89" in str(cuda.refusal(release, "535.104.05", 89))
-    assert "no longer knows GPUs older than sm_30" in str(cuda.refusal(release, "396.26", 20))
-    assert "no GPU packages" in str(
-        cuda.refusal(releases.load(add(tmp_path, "mxnet@1.4.0")), "535.104.05", 70)
-    )
 
 
 def test_only_a_release_that_asks_for_it_shares_a_folder(

@@ -1,10 +1,11 @@
 /* A stand-in for NVIDIA's libnvidia-ml.so.1: two GPUs with fixed values, for machines without any.
  * GPU 0 tells everything; GPU 1 keeps no energy counter. With OLD_DRIVER newer calls are missing.
- * STAND_IN_PID in the environment names a process that uses GPU memory; STAND_IN_INIT an error. */
+ * STAND_IN_PID in the environment names a process that uses GPU memory; STAND_IN_INIT an error;
+ * STAND_IN_LOST after how many readings GPU 0 is lost. */
 #include <stdlib.h>
 #include <string.h>
 
-enum { SUCCESS = 0, INVALID = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6, INSUFFICIENT_SIZE = 7 };
+enum { SUCCESS = 0, INVALID = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6, INSUFFICIENT_SIZE = 7, LOST = 15 };
 typedef struct { unsigned long long total, free, used; } Memory;
 typedef struct { unsigned int gpu, memory; } Utilization;
 typedef struct {
@@ -60,7 +61,10 @@ int nvmlDeviceGetMemoryInfo(int *gpu, Memory *memory) {
     memory->free = memory->total - memory->used;
     return SUCCESS;
 }
+static int readings;
 int nvmlDeviceGetUtilizationRates(int *gpu, Utilization *rates) {
+    const char *after = getenv("STAND_IN_LOST");
+    if (after && !*gpu && ++readings > atoi(after)) return LOST;
     rates->gpu = *gpu ? 40 : 90;
     rates->memory = 10;
     return SUCCESS;
@@ -72,6 +76,22 @@ int nvmlDeviceGetPowerUsage(int *gpu, unsigned int *milliwatts) {
 int nvmlDeviceGetTemperature(int *gpu, int sensor, unsigned int *celsius) {
     (void)sensor;
     *celsius = 60 + *gpu;
+    return SUCCESS;
+}
+int nvmlDeviceGetPersistenceMode(int *gpu, int *mode) { (void)gpu; *mode = 1; return SUCCESS; }
+int nvmlDeviceGetEccMode(int *gpu, int *now, int *pending) {
+    (void)gpu;
+    *now = *pending = 0;
+    return SUCCESS;
+}
+int nvmlDeviceGetClockInfo(int *gpu, int kind, unsigned int *mhz) {
+    (void)gpu;
+    *mhz = kind == 1 ? 1410 : 877;
+    return SUCCESS;
+}
+int nvmlDeviceGetMaxClockInfo(int *gpu, int kind, unsigned int *mhz) {
+    (void)gpu;
+    *mhz = kind == 1 ? 1980 : 877;
     return SUCCESS;
 }
 static int processes(Process *list, unsigned int *count) {

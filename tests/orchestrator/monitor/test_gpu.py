@@ -115,7 +115,7 @@ def test_energy_is_counted_or_else_worked_out(driver: Path) -> None:
     worked_out = [sample[1]["energy_j"] for sample in found["samples"]]
     seconds = found["times"][-1] - found["times"][0]
     assert worked_out[0] == 0.0
-    assert worked_out[-1] == pytest.approx(50.0 * seconds, rel=0.1)
+    assert worked_out[-1] == pytest.approx(50.0 * seconds, rel=0.4)
     assert found["resources"]["gpu_energy_j"] == pytest.approx(counted[-1] + worked_out[-1])
 
 
@@ -169,5 +169,10 @@ def test_the_fingerprint_names_models_not_devices(driver: Path) -> None:
         "name": "Stand-in A",
         "memory_bytes": 8 * GIB,
         "compute": "8.6",
+        "processes": 2,
+        "persistence": True,
+        "ecc": False,
+        "clock_mhz": 1410,
+        "clock_limit_mhz": 1980,
     }
     assert "GPU-" not in json.dumps(machine)

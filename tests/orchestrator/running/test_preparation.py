@@ -27,7 +27,7 @@ class Unbuildable(Workshop):
     def check(self, release: Release, device: str) -> None:
         release.lock(device)
 
-    def gpu_refusal(self, release: Release) -> str | None:
+    def gpu_refusal(self, release: Release, gpus: tuple[str, ...] = ("all",)) -> str | None:
         return "No GPU is seen here."
 
 

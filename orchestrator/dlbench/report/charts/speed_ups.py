@@ -20,7 +20,7 @@ def speed_ups(material: Material) -> Chart | None:
     rows: list[Sequence[Cell]] = []
     for group in timed:
         cpu = on_cpu.get(_key(group))
-        if group.rows[0]["device"] != "gpu" or cpu is None:
+        if cpu is None or group.rows[0]["device"] == "cpu":
             continue
         ratio = effect(cpu.values(TRAINING), group.values(TRAINING))
         around = ratio.interval

@@ -1,0 +1,68 @@
+"""Whether a release's environment can be made here, and what it would take. Asks no network."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from typing import Literal
+
+from dlbench.environments import (
+    base_images,
+    cuda_downloads,
+    cuda_libraries,
+    cuda_licence,
+    cuda_sets,
+    wheels,
+)
+from dlbench.environments.releases import Release
+from dlbench.errors import UserError
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What it would take to make one environment."""
+
+    state: Literal["here", "download", "impossible"]
+    text: str
+    bytes: int = 0
+    """To download, as far as it is known."""
+
+
+def outlook(release: Release, device: str, engine: str) -> Outlook:
+    """Whether this release can be made for this device and engine."""
+    try:
+        release.lock(device)
+        if engine == "docker":
+            _check_base(release)
+    except UserError as error:
+        return Outlook("impossible", f"not buildable: {error}")
+    chosen = cuda_sets.of_release(release, device)
+    wanted = chosen is not None and not cuda_libraries.is_ready(chosen)
+    archives = cuda_downloads.missing(chosen) if chosen is not None and wanted else []
+    untried = chosen is not None and wanted and chosen.untried
+    note = f"; its CUDA {chosen.name} archives are untried" if chosen and untried else ""
+    files = wheels.missing(release, device, release.python[0])
+    size = sum(file.size or 0 for file in files) + sum(each.about_bytes for each in archives)
+    # Files that were only looked up when the lock was made have no size in it.
+    least = "at least " if any(file.size is None for file in files) else ""
+    needed = f"needs a download of {least}{size / 1e9:.1f} GB" if files or archives else ""
+    if chosen is not None and wanted and cuda_licence.lacking(chosen):
+        then = f", then it {needed}" if needed else ""
+        return Outlook(
+            "impossible",
+            "not buildable before you accept NVIDIA's terms with `dlbench images accept-cuda`"
+            f"{then}{note}",
+            size,
+        )
+    if needed:
+        return Outlook("download", f"{needed}{note}", size)
+    return Outlook("here", f"buildable here: all it needs has been downloaded{note}")
+
+
+def _check_base(release: Release) -> None:
+    if base_images.public_image(release) is None and shutil.which("mmdebstrap") is None:
+        raise UserError(
+            f"no public base image is known for Python {release.python[0]}, and mmdebstrap, which"
+            " could make one, is not installed.",
+            "`apt install mmdebstrap`.",
+        )

@@ -1,0 +1,191 @@
+"""Takes the libraries out of NVIDIA's archives without running an installer and without root.
+
+Each layout becomes the same thing: a stream of regular files with their names. Of these, the wanted
+shared libraries are kept under their own names, in one folder; links are made anew from what each
+library says it is called, because some installers make them only when they run.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from lzma import LZMAError
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from dlbench.environments import elf
+from dlbench.environments.cuda_sets import Archive, broken_archive
+from dlbench.errors import UserError
+
+_HEADER_BYTES = 1 << 20
+"""A makeself script is shorter than this."""
+_LEFT_OUT = re.compile(r"stubs|nsight.*|libnvvp|doc|samples|extras", re.IGNORECASE)
+"""Folders with libraries that are not the ones to run with."""
+_DEPTH = 2
+"""How deep runfiles lie in runfiles: old ones hold one for the toolkit, one for the driver, …"""
+
+Member = tuple[str, IO[bytes]]
+
+
+def take_out(archive: Archive, path: Path, target: Path) -> None:
+    """Put the wanted libraries of this archive into `target`, each under its own name."""
+    wanted = re.compile(rf"lib(?:{'|'.join(map(re.escape, archive.take))})\.so(?:\.[\w.]+)?")
+    try:
+        with _members(archive.layout, path) as members:
+            found = sum(_keep(name, content, wanted, path, target) for name, content in members)
+    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, LZMAError, EOFError) as error:
+        raise broken_archive(path, str(error) or "it breaks off") from error
+    if not found:
+        raise broken_archive(path, f"it holds none of {', '.join(archive.take)}")
+
+
+def link_sonames(folder: Path) -> set[str]:
+    """Give each library of the folder the name that programs ask for; all such names."""
+    sonames = set()
+    for path in sorted(path for path in folder.iterdir() if not path.is_symlink()):
+        library = elf.read(path)
+        if library is None:
+            raise UserError(f"{path.name} is not a library for this kind of machine.")
+        soname = library.soname or path.name
+        # A hostile name could point out of the folder.
+        if PurePosixPath(soname).name != soname or soname in (".", ".."):
+            raise UserError(f"{path.name} calls itself {soname!r}, which is not a file name.")
+        if soname != path.name:
+            link = folder / soname
+            link.unlink(missing_ok=True)
+            link.symlink_to(path.name)
+        sonames.add(soname)
+    return sonames
+
+
+def _keep(name: str, content: IO[bytes], wanted: re.Pattern[str], path: Path, target: Path) -> bool:
+    parts = PurePosixPath(name).parts
+    if not wanted.fullmatch(parts[-1]) or any(_LEFT_OUT.fullmatch(part) for part in parts[:-1]):
+        return False
+    place = target / parts[-1]
+    with tempfile.NamedTemporaryFile(dir=target, delete=False) as file:
+        shutil.copyfileobj(content, file, 1 << 20)
+    arrived = Path(file.name)
+    if place.exists() and not _same(place, arrived):
+        raise broken_archive(path, f"it holds two different files named {parts[-1]}")
+    arrived.chmod(0o755)
+    arrived.replace(place)
+    return True
+
+
+def _same(one: Path, other: Path) -> bool:
+    if one.stat().st_size != other.stat().st_size:
+        return False
+    with one.open("rb") as left, other.open("rb") as right:
+        while piece := left.read(1 << 20):
+            if piece != right.read(1 << 20):
+                return False
+    return True
+
+
+@contextmanager
+def _members(layout: str, path: Path) -> Iterator[Iterator[Member]]:
+    """The regular files inside, whatever the layout."""
+    readers: dict[str, Callable[[Path, IO[bytes]], Iterator[Member]]] = {
+        "runfile": _in_runfile,
+        "tar": _in_tar,
+        "deb": _in_deb,
+        "conda": _in_conda,
+    }
+    with path.open("rb") as file:
+        yield readers[layout](path, file)
+
+
+def _in_tar(_: Path, file: IO[bytes]) -> Iterator[Member]:
+    """gzip, bzip2, xz or nothing around it: Python tells by itself."""
+    with tarfile.open(fileobj=file, mode="r|*") as tar:
+        for member in tar:
+            if member.isreg() and (content := tar.extractfile(member)) is not None:
+                yield member.name, content
+
+
+def _in_runfile(path: Path, file: IO[bytes], depth: int = 0) -> Iterator[Member]:
+    """A makeself script: a tar behind a shell script that says how many lines it has itself."""
+    begin = file.tell()
+    head = file.read(_HEADER_BYTES)
+    script = re.match(rb"#!\s*/\S+", head)
+    lines = re.search(rb'^skip="?(\d+)"?\s*$', head, re.MULTILINE) or re.search(
+        rb"head -n (\d+)", head
+    )
+    if not script or not lines:
+        raise broken_archive(path, "it is not a runfile")
+    end = -1
+    for _ in range(int(lines[1])):
+        end = head.find(b"\n", end + 1)
+        if end < 0:
+            raise broken_archive(path, "its script does not end where it says")
+    file.seek(begin + end + 1)
+    for name, content in _in_tar(path, file):
+        if not name.endswith(".run"):
+            yield name, content
+        elif depth < _DEPTH and "driver" not in name.lower():
+            with tempfile.TemporaryFile() as inner:
+                shutil.copyfileobj(content, inner, 1 << 20)
+                inner.seek(0)
+                if inner.read(2) == b"#!":
+                    inner.seek(0)
+                    yield from _in_runfile(path, inner, depth + 1)
+
+
+def _in_deb(path: Path, file: IO[bytes]) -> Iterator[Member]:
+    """An `ar` archive that holds a compressed tar named data.tar.*"""
+    if file.read(8) != b"!<arch>\n":
+        raise broken_archive(path, "it is not a Debian package")
+    while len(header := file.read(60)) == 60:
+        name = header[:16].decode("ascii", "replace").strip().rstrip("/")
+        try:
+            size = int(header[48:58])
+        except ValueError:
+            break
+        if name.startswith("data.tar"):
+            yield from _in_compressed(path, name, file)
+            return
+        file.seek(size + size % 2, 1)
+    raise broken_archive(path, "it has no data.tar")
+
+
+def _in_conda(path: Path, file: IO[bytes]) -> Iterator[Member]:
+    """The old format is a tar.bz2; the new one a zip that holds pkg-*.tar.zst."""
+    if path.suffix != ".conda":
+        yield from _in_tar(path, file)
+        return
+    with zipfile.ZipFile(file) as outer:
+        names = [name for name in outer.namelist() if re.fullmatch(r"pkg-.*\.tar\.\w+", name)]
+        if len(names) != 1:
+            raise broken_archive(path, "it does not hold one package")
+        with outer.open(names[0]) as inner:
+            yield from _in_compressed(path, names[0], inner)
+
+
+def _in_compressed(path: Path, name: str, content: IO[bytes]) -> Iterator[Member]:
+    """A tar whose compression Python may not know: zstd is left to the program of that name."""
+    if not name.endswith(".zst"):
+        yield from _in_tar(path, content)
+        return
+    if shutil.which("zstd") is None:
+        raise UserError(
+            f"{path.name} is compressed with zstd, which is not installed.", "`apt install zstd`."
+        )
+    with tempfile.TemporaryFile() as packed, tempfile.TemporaryFile() as plain:
+        shutil.copyfileobj(content, packed, 1 << 20)
+        packed.seek(0)
+        command: Sequence[str] = ("zstd", "--decompress", "--stdout", "--quiet")
+        done = subprocess.run(command, stdin=packed, stdout=plain, stderr=subprocess.PIPE)
+        # What stands behind data.tar.zst in a package is not zstd: only an empty result is wrong.
+        plain.seek(0)
+        if done.returncode and not plain.read(1):
+            raise broken_archive(path, done.stderr.decode("utf-8", "replace").strip())
+        plain.seek(0)
+        yield from _in_tar(path, plain)

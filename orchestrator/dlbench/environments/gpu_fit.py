@@ -1,0 +1,166 @@
+"""Whether a release's GPU packages can work with a driver on a GPU, told before anything is run.
+
+What CUDA and cuDNN support is in one table, `images/cuda/generations.toml`, with its sources; which
+GPU code a release's own packages hold is in its release.toml, read from its wheels.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from dlbench import paths
+from dlbench.environments import strict_toml
+from dlbench.environments.releases import Cuda, Release
+from dlbench.environments.strict_toml import Table
+
+COMPILE_S = 5400.0
+"""How much longer the first step may take where the driver must compile all GPU code first: on
+Ampere half an hour to an hour and a half was reported for builds of CUDA 10."""
+
+
+@dataclass(frozen=True)
+class Generations:
+    """What one version of CUDA or cuDNN works with."""
+
+    version: str
+    oldest_sm: int
+    newest_sm: int
+    source: str
+    least_driver: str | None = None
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How a release and a GPU go together."""
+
+    state: Literal["native", "compiled", "hopeless"]
+    """`compiled`: only what the driver compiles when it first runs; slow to start, and may fail."""
+    text: str = ""
+    """Why, in a sentence; nothing where all is well."""
+
+
+def fit(release: Release, driver: str, sm: int) -> Fit:
+    """How this release goes with this driver and a GPU of this generation (sm_75: 75)."""
+    if "gpu" not in release.devices or release.cuda is None:
+        why = f" ({release.no_gpu})" if release.no_gpu else ""
+        return Fit("hopeless", f"{release.name} has no GPU packages{why}.")
+    cuda, known = release.cuda, _of(release.cuda)
+    least = cuda.least_driver or next((row.least_driver for row in known if row.least_driver), None)
+    if least is not None and numbers(driver) < numbers(least):
+        return Fit(
+            "hopeless",
+            f"{release.name} runs with CUDA {cuda.version}, which needs driver {least} or newer;"
+            f" this machine has {driver}.",
+        )
+    if cuda.newest_sm is not None and sm > cuda.newest_sm:
+        return Fit(
+            "hopeless",
+            f"{release.name} works on GPUs up to sm_{cuda.newest_sm}; this one is sm_{sm}.",
+        )
+    oldest = max((row.oldest_sm for row in known), default=0)
+    if sm < oldest:
+        return Fit(
+            "hopeless",
+            f"{release.name} runs with CUDA {cuda.version}, which no longer knows GPUs older than"
+            f" sm_{oldest}; this one is sm_{sm}.",
+        )
+    return _by_code(release, cuda, known, sm)
+
+
+def _by_code(release: Release, cuda: Cuda, known: Iterable[Generations], sm: int) -> Fit:
+    """Whether there is machine code for this generation: in the packages and in the libraries."""
+    machine, for_driver = _split(cuda.code)
+    own = not cuda.code or any(_runs(code, sm) for code in machine)
+    if not own and not any(code <= sm for code in for_driver):
+        held = ", ".join(cuda.code)
+        return Fit(
+            "hopeless", f"{release.name} has no code for sm_{sm}: its packages hold {held} only."
+        )
+    # Within a major generation, machine code for an older one runs on a newer one.
+    libraries = all(sm // 10 <= row.newest_sm // 10 for row in known)
+    if own and libraries:
+        return Fit("native")
+    newest = max(machine, default=0) if not own else min(row.newest_sm for row in known)
+    who = "it" if not own else "the CUDA libraries it runs with"
+    return Fit(
+        "compiled",
+        f"{release.name} is older than this GPU (sm_{sm}): {who} can do up to sm_{newest}. The"
+        " driver must compile all GPU code when it first runs, which can take an hour, and it may"
+        " fail.",
+    )
+
+
+def _runs(code: int, sm: int) -> bool:
+    """Machine code of this generation runs on a GPU of that one."""
+    return code // 10 == sm // 10 and code <= sm
+
+
+def _split(code: Iterable[str]) -> tuple[list[int], list[int]]:
+    kinds: dict[str, list[int]] = {"sm": [], "compute": []}
+    for word in code:
+        kind, _, number = word.partition("_")
+        kinds[kind].append(int(number))
+    return kinds["sm"], kinds["compute"]
+
+
+def nearest(release: Release, others: Iterable[Release], driver: str, sm: int) -> Release | None:
+    """The release of the same framework that works here and is next to this one in age."""
+    family = [other for other in others if other.framework == release.framework]
+    if release.name not in [other.name for other in family]:
+        return None
+    place = [other.name for other in family].index(release.name)
+    for state in ("native", "compiled"):
+        fitting = [
+            (abs(number - place), -number, other)
+            for number, other in enumerate(family)
+            if other.name != release.name and fit(other, driver, sm).state == state
+        ]
+        if fitting:
+            return min(fitting, key=lambda each: each[:2])[2]
+    return None
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """A driver's version, to be compared."""
+    return tuple(int(part) for part in re.findall(r"\d+", version))
+
+
+def _of(cuda: Cuda) -> list[Generations]:
+    """The rows of the table that hold for this release: of its CUDA, and of its cuDNN."""
+    table = generations()
+    rows = [row for row in table["cuda"] if row.version == cuda.version]
+    if cuda.cudnn is not None:
+        rows += [
+            row
+            for row in table["cudnn"]
+            if cuda.cudnn == row.version or cuda.cudnn.startswith(f"{row.version}.")
+        ]
+    return rows
+
+
+def generations() -> dict[str, list[Generations]]:
+    """The table: rows of `cuda` and of `cudnn`."""
+    return _read(paths.bundled("images") / "cuda" / "generations.toml")
+
+
+@cache
+def _read(path: Path) -> dict[str, list[Generations]]:
+    text = strict_toml.read(path)
+    text.check_keys({"cuda", "cudnn"}, set())
+    return {kind: [_row(row) for row in text.tables(kind)] for kind in ("cuda", "cudnn")}
+
+
+def _row(table: Table) -> Generations:
+    table.check_keys({"version", "oldest_sm", "newest_sm", "source"}, {"least_driver"})
+    return Generations(
+        version=table.get("version", str),
+        oldest_sm=table.get("oldest_sm", int),
+        newest_sm=table.get("newest_sm", int),
+        source=table.get("source", str),
+        least_driver=table.maybe("least_driver", str),
+    )

@@ -1,0 +1,134 @@
+"""What was seen to run, on what: recorded in the release files, shown as a page of the docs.
+
+A release is recorded when all its ways to train were proven on every workload; nothing less.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from dlbench.environments import cuda_sets, releases
+from dlbench.environments.releases import Release
+from dlbench.monitor.gpu import inventory
+from dlbench.workloads import workloads
+
+
+def word(device: str, packages: str, *, whole: bool = True) -> str:
+    """What `verified` in a release.toml says of packages that were proven on this device.
+
+    Not `whole`: without the libraries of its CUDA set."""
+    if device == "cpu":
+        if packages == "cpu":
+            return "cpu"
+        return "gpu-build" if whole else "gpu-build: without CUDA's libraries"
+    gpus = inventory()
+    names = " and ".join(dict.fromkeys(card.name for card in gpus.devices)) or "a GPU"
+    return f"gpu: {names}, driver {gpus.driver}"
+
+
+def record(
+    done: Sequence[Mapping[str, Any]],
+    device: str,
+    packages: str,
+    partial: Collection[str] = (),
+) -> list[str]:
+    """Put what passed into the release files; the lines to send in.
+
+    `partial`: releases that ran without the libraries of their CUDA set."""
+    told = []
+    for name in dict.fromkeys(str(entry["release"]) for entry in done):
+        release = releases.find(name)
+        passed = {
+            (e["variant"], e["workload"]) for e in done if e["release"] == name and e["passed"]
+        }
+        lacking = [
+            f"{variant} on {workload}"
+            for variant in release.variants
+            for workload in workloads()
+            if (variant, workload) not in passed
+        ]
+        if lacking:
+            more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+            told.append(f"{name}: not recorded, not proven: {lacking[0]}{more}.")
+        else:
+            said = word(device, packages, whole=name not in partial)
+            where = _write(release, said)
+            told.append(f'{name}: verified "{said}"{where}')
+    if told and device == "gpu":
+        told.append("Please send these lines in: they say what works on which GPU.")
+    return told
+
+
+def _write(release: Release, said: str) -> str:
+    """Add the word to the release's file; where that is."""
+    kept = [each for each in release.verified if each != said]
+    path = release.folder / "release.toml"
+    line = "verified = [" + ", ".join(f'"{each}"' for each in (*kept, said)) + "]"
+    text = re.sub(r"^verified = \[[^\]]*\]", lambda _: line, path.read_text("utf-8"), flags=re.M)
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        return f" (not written: {error.strerror})"
+    return f", written to {release.folder.parent.name}/{release.folder.name}/release.toml"
+
+
+def page() -> str:
+    """The page that says, release by release, what was verified and what was not."""
+    rows = [
+        "| release | CPU | GPU packages, on a CPU | on a GPU | CUDA's libraries |",
+        "|---|---|---|---|---|",
+    ]
+    for release in releases.load_releases(releases.shipped()):
+        seen = {kind: _seen(release, kind) for kind in releases.VERIFIED}
+        rows.append(
+            f"| {release.name} | {_yes(seen['cpu'])} |"
+            f" {_yes(seen['gpu-build']) if release.cuda else '-'} |"
+            f" {seen['gpu'] or 'no' if release.cuda else release.no_gpu} | {_libraries(release)} |"
+        )
+    return _HEADING + "\n".join(rows) + "\n"
+
+
+def _seen(release: Release, kind: str) -> str:
+    """On what it was seen to run; empty: it was not."""
+    found = [each.partition(": ")[2] or "yes" for each in release.verified if _kind(each) == kind]
+    return "; ".join(found)
+
+
+def _kind(said: str) -> str:
+    return said.partition(":")[0]
+
+
+def _yes(seen: str) -> str:
+    return seen or "no"
+
+
+def _libraries(release: Release) -> str:
+    cuda = release.cuda
+    if cuda is None:
+        return "-"
+    chosen = cuda_sets.of_release(release, "gpu")
+    if chosen is None:
+        return f"{cuda.version}, as packages"
+    return f"{cuda.version}, from archives" + (", untried" if chosen.untried else "")
+
+
+_HEADING = """# What was verified
+
+Made from `verified` in the release files by `dlbench list releases --verified`; do not edit it.
+
+*CPU*: every way to train was proven equal to the reference on every workload, and trained, on a
+CPU. *GPU packages, on a CPU*: the packages of `gpu.lock` were installed with the libraries they
+need and proven equal in the same way, on a machine without a GPU, with a stand-in for the driver
+that says "no device". So every library is found and every symbol binds, and the build computes
+right on the CPU; its GPU code did not run. *On a GPU*: proven on the GPU that is named. Where
+that column says no, the release's GPU code has never run. *From archives, untried*: the archives'
+addresses and digests are known from public sources, but nobody has downloaded them with dlbench
+yet.
+
+If you have a GPU, one command runs the whole check and prints what to send in:
+
+    dlbench verify --gpu all --record
+
+"""

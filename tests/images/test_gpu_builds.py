@@ -1,0 +1,89 @@
+"""GPU packages on a machine without a GPU: every library is found, cuDNN's parts load, models hold.
+
+With a stand-in for the driver. What would have to be downloaded for it is several gigabytes a
+release, so all but the smallest run only where their packages are in the cache already.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+
+from dlbench.environments import locks, releases, stub_driver, venvs, wheels
+from dlbench.environments.releases import Release
+from dlbench.running.certificates import certify
+from dlbench.running.workshop import open_workshop
+from dlbench.workloads import find
+
+MODULES = {"mxnet": "mxnet", "tensorflow": "tensorflow", "chainer": "cupy", "pytorch": "torch"}
+WITH_CUDNN_8 = ["mxnet@1.9.1", "tensorflow@2.10.1", "chainer@7.8.1", "pytorch@1.13.1"]
+SMALLEST = "pytorch@1.0.0"
+"""Its CPU packages are the same ones."""
+
+# As a trial would: the framework first, then what cuDNN opens when it is first used. It ends the
+# process where a part can't be opened, so the last line tells that it did not.
+PROGRAM = """
+import ctypes, importlib, os, sys
+importlib.import_module(sys.argv[1])
+library = ctypes.CDLL("libcudnn.so.8")
+library.cudnnGetVersion.restype = ctypes.c_size_t
+assert library.cudnnGetVersion() >= 8900, library.cudnnGetVersion()
+for kind in ("ops", "cnn", "adv"):
+    for use in ("infer", "train"):
+        part = ctypes.CDLL("libcudnn_{}_{}.so.8".format(kind, use))
+        check = getattr(part, "cudnn{}{}VersionCheck".format(kind.title(), use.title()))
+        assert check() == 0, (kind, use)
+print("all parts")
+"""
+
+
+def of_cache(name: str) -> Release:
+    release = releases.find(name)
+    if wheels.missing(release, "gpu", release.python[0]):
+        reason = "the GPU packages are not in the cache (`dlbench images build --device gpu`)"
+        if "gpu-builds" in os.environ.get("DLBENCH_TEST_REQUIRE", ""):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return release
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WITH_CUDNN_8)
+def test_no_part_of_cudnn_asks_for_a_plain_name(name: str) -> None:
+    release = of_cache(name)
+    python = venvs.prepare(release, "gpu").python
+    folders = (*venvs.library_folders(release, "gpu"), stub_driver.folder())
+    names = {path.name for folder in folders for path in folder.iterdir()}
+    # These are the traps: cuDNN before 8.9 opens them, and nobody brings them.
+    assert not names & {"libcuda.so", "libnvrtc.so"}
+    done = subprocess.run(
+        [python, "-c", PROGRAM, MODULES[release.framework]],
+        env={"LD_LIBRARY_PATH": ":".join(map(str, folders)), "LD_BIND_NOW": "1", "HOME": "/tmp"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.splitlines()[-1:] == ["all parts"], done.stderr[-2000:]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [SMALLEST])
+def test_a_gpu_build_is_proven_on_a_cpu(name: str) -> None:
+    release, workshop = releases.find(name), open_workshop("process")
+    environment, whole = workshop.cpu_environment(release, "gpu")
+    assert whole
+    certificate = certify(
+        workshop, environment, release, find("digits-cnn"), build="gpu", again=True
+    )
+    assert certificate.passed, certificate.first_fault
+    assert (certificate.device, certificate.reason) == ("cpu", "")
+
+
+@pytest.mark.parametrize("name", WITH_CUDNN_8)
+def test_no_lock_has_a_cudnn_with_the_traps(name: str) -> None:
+    pins = {
+        entry.name: entry.version for entry in locks.read(releases.find(name).lock("gpu")).entries
+    }
+    major, minor = map(int, pins["nvidia-cudnn-cu11"].split(".")[:2])
+    assert (major, minor) >= (8, 9) and major < 9

@@ -1,0 +1,77 @@
+"""The commands about GPU packages, in the words that a user reads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from dlbench.cli import app
+from dlbench.environments import cuda_licence, cuda_sets
+from tests.orchestrator.command import Command
+
+
+@pytest.fixture
+def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DLBENCH_CACHE", str(tmp_path / "empty"))
+    return tmp_path
+
+
+def test_images_verify_says_what_it_takes(command: Command, empty: Path) -> None:
+    shown = command("images", "verify", "--device", "gpu", "--engine", "process")
+    assert shown.code == 0
+    lines = dict(line.split(" (gpu): ", 1) for line in shown.out.splitlines())
+    assert lines["mxnet@1.9.1"] == "needs a download of 2.2 GB"
+    assert lines["tensorflow@2.4.4"].startswith("not buildable before you accept NVIDIA's terms")
+    assert lines["tensorflow@2.4.4"].endswith("its CUDA 11.0 archives are untried")
+    assert lines["theano@1.0.2"].startswith("not buildable: theano@1.0.2 has no packages")
+    shown = command("images", "verify", "mxnet", "--device", "gpu", "--engine", "process", "--json")
+    (row,) = json.loads(shown.out)
+    assert (row["release"], row["state"], row["differences"]) == ("mxnet@1.9.1", "download", [])
+    assert row["bytes"] > 2e9
+
+
+def test_terms_are_accepted_once(empty: Path) -> None:
+    runner = CliRunner()
+    refused = runner.invoke(app, ["images", "accept-cuda"], input="n\n")
+    assert refused.exit_code == 1
+    assert "must not be published" in refused.output and "docs.nvidia.com" in refused.output
+    assert cuda_licence.accepted() == {}
+    agreed = runner.invoke(app, ["images", "accept-cuda"], input="y\n")
+    assert agreed.exit_code == 0 and "Recorded." in agreed.output
+    assert all(cuda_licence.lacking(each) == [] for each in cuda_sets.all_sets().values())
+    again = runner.invoke(app, ["images", "accept-cuda"])
+    assert "You have accepted these already." in again.output
+
+
+def test_what_can_t_be_built_says_so_before_anything_is_downloaded(
+    command: Command, empty: Path
+) -> None:
+    shown = command("images", "build", "tensorflow@2.4.4", "--device", "gpu", "--engine", "process")
+    assert shown.code == 2
+    assert "tensorflow@2.4.4 needs CUDA's libraries from NVIDIA's archives" in shown.err
+    assert "`dlbench images accept-cuda`" in shown.err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--build", "tpu"], "no device 'tpu'"),
+        (["--build", "cpu", "--device", "gpu"], "CPU packages can't be proven on a GPU"),
+        (["--build", "gpu"], "no packages for device 'gpu' (NumPy computes on CPUs only)"),
+        (["--gpu", "first"], "'first' does not name a GPU"),
+    ],
+)
+def test_a_wrong_verify_is_refused(options: list[str], words: str, command: Command) -> None:
+    shown = command("verify", "numpy", "--workload", "digits-cnn", "--engine", "process", *options)
+    assert shown.code == 2
+    assert words in shown.err
+
+
+def test_a_build_that_needs_its_libraries_to_start_says_so(command: Command, empty: Path) -> None:
+    words = ["verify", "mxnet@1.3.0", "--build", "gpu", "--engine", "process"]
+    shown = command(*words, "--workload", "digits-cnn")
+    assert shown.code == 2
+    assert "mxnet@1.3.0 needs CUDA's libraries from NVIDIA's archives" in shown.err

@@ -1,0 +1,179 @@
+"""Before a GPU trial starts, the user reads which GPU it uses and whether it can work there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dlbench.environments import gpu_fit, releases
+from dlbench.errors import UserError
+from dlbench.host import gpu_preflight
+from dlbench.host.machine import cautions
+from dlbench.monitor import gpu
+from dlbench.monitor.gpu import Device, Inventory
+from dlbench.planning.choices import Choices
+from dlbench.planning.plan import draft
+from dlbench.running import jobs
+from dlbench.workloads import workloads
+
+
+def see(
+    monkeypatch: pytest.MonkeyPatch, *generations: str, driver: str = "535.104.05", busy: int = 0
+) -> None:
+    cards = [
+        Device(i, f"Card {i}", f"GPU-{i}{i}{i}{i}", 8 << 30, compute, processes=busy)
+        for i, compute in enumerate(generations)
+    ]
+    seen = Inventory(tuple(cards), driver, "12.2", None if cards else "No driver is loaded.")
+    monkeypatch.setattr(gpu, "inventory", lambda: seen)
+
+
+def planned(*frameworks: str, which: str) -> Any:
+    return draft(Choices(frameworks=frameworks, gpu=which, workloads=("digits-cnn",)), "process")
+
+
+def test_all_of_one_needs_no_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    see(monkeypatch, "7.0")
+    assert planned("mxnet", which="all").notes == ()
+
+
+@pytest.mark.parametrize(
+    ("which", "words"),
+    [
+        ("all", "GPU 0 (Card 0) is used, the other 2 stay idle"),
+        ("1,2", "GPU 1 (Card 1) is used, the other stays idle"),
+        ("GPU-2222,0", "GPU 2 (Card 2) is used, the other stays idle"),
+    ],
+)
+def test_of_several_gpus_the_one_that_is_used_is_named(
+    which: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    see(monkeypatch, "7.0", "7.5", "8.0")
+    (note,) = planned("mxnet", which=which).notes
+    assert words in note and "`--gpu each` compares them" in note
+
+
+def test_each_gpu_is_a_device_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    see(monkeypatch, "7.0", "7.5")
+    plan = planned("mxnet", which="each")
+    assert plan.notes == ()
+    repeats = max(trial.round for trial in plan.trials) + 1
+    assert len(plan.trials) == 2 * repeats
+    assert {trial.gpus for trial in plan.trials} == {("0",), ("1",)}
+    assert {trial.compared_device for trial in plan.trials} == {"gpu:0", "gpu:1"}
+    assert {trial.device for trial in plan.trials} == {"gpu"}
+    for number in range(repeats):  # both in every round
+        assert {t.gpus for t in plan.trials if t.round == number} == {("0",), ("1",)}
+
+
+def test_each_beside_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    see(monkeypatch, "7.0", "7.5")
+    choices = Choices(
+        frameworks=("mxnet",), gpu="each", devices=("cpu", "gpu"), workloads=("digits-cnn",)
+    )
+    trials = draft(choices, "process").trials
+    assert {trial.compared_device for trial in trials} == {"cpu", "gpu:0", "gpu:1"}
+    assert {trial.gpus for trial in trials if trial.device == "cpu"} == {()}
+
+
+def test_each_of_none_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    see(monkeypatch)
+    with pytest.raises(UserError, match=r"needs GPUs, and none is seen here\. No driver is loaded"):
+        planned("mxnet", which="each")
+
+
+def test_a_hopeless_pair_is_refused_with_the_nearest_that_works(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    see(monkeypatch, "7.0", driver="440.33")
+    refusal = gpu_preflight.refusal(releases.find("mxnet@1.9.1"), None)
+    assert refusal is not None
+    assert "needs driver 450.80.02 or newer; this machine has 440.33." in refusal
+    assert "The nearest release that works here is mxnet@1.3.0" in refusal
+    assert planned("mxnet@1.9.1", which="all").notes == (refusal,)
+
+
+def test_a_plan_without_a_gpu_says_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    see(monkeypatch)
+    (note,) = planned("mxnet", "pytorch", which="all").notes
+    assert note.startswith("No GPU is seen here. No driver is loaded.")
+
+
+def test_the_pair_that_counts_is_that_of_the_used_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    see(monkeypatch, "7.0", "12.0")
+    chainer = releases.find("chainer@7.8.1")
+    assert gpu_preflight.refusal(chainer, None, ("0",)) is None
+    refusal = gpu_preflight.refusal(chainer, None, ("1",))
+    assert refusal is not None and "works on GPUs up to sm_90; this one is sm_120" in refusal
+    assert gpu_preflight.refusal(chainer, None, ("nvidia.com/gpu=1",)) == refusal
+
+
+def test_an_old_build_on_a_new_gpu_is_warned_of_and_given_more_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    see(monkeypatch, "8.0")
+    old = releases.find("tensorflow@1.15.5")
+    assert gpu_preflight.refusal(old, None) is None
+    assert "can take an hour" in gpu_preflight.warning(old, ("all",))
+    assert planned("tensorflow@1.15.5", which="all").notes == (
+        gpu_preflight.warning(old, ("all",)),
+    )
+    (trial, *_) = planned("tensorflow@1.15.5", which="all").trials
+    assert jobs._limits(trial, old).seconds == trial.seconds + gpu_fit.COMPILE_S
+    new = releases.find("tensorflow@2.10.1")
+    (trial, *_) = planned("tensorflow@2.10.1", which="all").trials
+    assert gpu_preflight.warning(new, ("all",)) == ""
+    assert jobs._limits(trial, new).seconds == trial.seconds
+
+
+@pytest.mark.parametrize(("busy", "words"), [(1, "another program"), (3, "3 other programs")])
+def test_a_busy_gpu_is_said_before_and_beside_the_numbers(
+    busy: int, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    see(monkeypatch, "7.0", busy=busy)
+    (note,) = planned("mxnet", which="all").notes
+    assert f"GPU 0 (Card 0) is in use by {words}" in note
+    machine = {
+        "gpus": [{"name": "Card 0", "processes": busy}],
+        "load_average": 0,
+        "cores_usable": 2,
+    }
+    (sentence,) = cautions({"abc": machine})
+    assert f"GPU 0 (Card 0) was in use by {words} when the campaign began" in sentence
+
+
+@pytest.mark.parametrize("gpus", [None, [], ["invented"], [{"name": "x"}], [{"processes": 0}]])
+def test_an_idle_or_unknown_gpu_is_not_spoken_of(gpus: Any) -> None:
+    assert cautions({"abc": {"gpus": gpus, "load_average": 0.0, "cores_usable": 2}}) == []
+
+
+@pytest.mark.parametrize(
+    ("info", "expected"),
+    [
+        ({"Runtimes": {"nvidia": {}, "runc": {}}}, True),
+        ({"Runtimes": {"runc": {}}}, False),
+        ({"Runtimes": None, "DiscoveredDevices": None}, False),
+        ({"DiscoveredDevices": [{"ID": "nvidia.com/gpu=0"}]}, True),
+    ],
+)
+def test_what_a_daemon_needs_to_pass_gpus_on(
+    info: dict[str, Any], expected: bool, tmp_path: Any
+) -> None:
+    assert gpu_preflight.has_gpu_runtime(info, str(tmp_path)) is expected
+    hook = tmp_path / "nvidia-container-runtime-hook"
+    hook.write_text("#!/bin/sh\n")
+    hook.chmod(0o755)
+    assert gpu_preflight.has_gpu_runtime(info, str(tmp_path))
+
+
+def test_the_suite_plans_every_workload_on_both_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    see(monkeypatch, "8.0", driver="600.10")
+    plan = draft(Choices(suite="cpu-vs-gpu"), "docker")
+    assert plan.notes == ()
+    trainable = {name for name, each in workloads().items() if not each.only_proof}
+    for device in ("cpu", "gpu"):
+        planned_there = [trial for trial in plan.trials if trial.device == device]
+        assert {trial.workload for trial in planned_there} == trainable
+        assert {trial.release for trial in planned_there} == {t.release for t in plan.trials}
+    assert len(plan.trials) == 2 * 6 * len(trainable) * plan.suite.repeats

@@ -1,0 +1,95 @@
+"""What was verified is recorded only where all of it passed, and the page says just that."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dlbench import paths
+from dlbench.environments import releases
+from dlbench.host import verified
+from dlbench.monitor.gpu import Device, Inventory
+from dlbench.workloads import workloads
+
+CHECKOUT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A catalog that may be written to."""
+    shutil.copytree(CHECKOUT / "images", tmp_path / "images")
+    monkeypatch.setattr(paths, "bundled", lambda name: tmp_path / name)
+    return tmp_path / "images"
+
+
+def proofs(name: str, *, but: str = "") -> list[dict[str, Any]]:
+    release = releases.find(name)
+    return [
+        {"release": release.name, "variant": variant, "workload": each, "passed": each != but}
+        for variant in release.variants
+        for each in workloads()
+    ]
+
+
+def recorded(catalog: Path, name: str) -> tuple[str, ...]:
+    framework, version = name.split("@")
+    return releases.load(catalog / framework / version / "release.toml").verified
+
+
+def test_what_passed_whole_is_written(catalog: Path) -> None:
+    name = "tensorflow@1.11.0"
+    before = (catalog / "tensorflow/1.11.0/release.toml").read_text()
+    assert "gpu-build" not in before.partition("verified")[2].partition("\n")[0]
+    (line,) = verified.record(proofs(name), "cpu", "gpu")
+    assert line == f'{name}: verified "gpu-build", written to tensorflow/1.11.0/release.toml'
+    assert recorded(catalog, name) == ("cpu", "gpu-build")
+    verified.record(proofs(name), "cpu", "gpu")
+    assert recorded(catalog, name) == ("cpu", "gpu-build")
+    after = (catalog / "tensorflow/1.11.0/release.toml").read_text()
+    assert len(after.splitlines()) == len(before.splitlines())
+
+
+def test_less_than_all_is_not_written(catalog: Path) -> None:
+    name = "tensorflow@1.11.0"
+    (line,) = verified.record(proofs(name, but="mnist-cnn"), "cpu", "gpu")
+    assert line == f"{name}: not recorded, not proven: session on mnist-cnn."
+    (line,) = verified.record(proofs(name)[:1], "cpu", "gpu")
+    assert "not recorded" in line and " more." in line
+    assert recorded(catalog, name) == ("cpu",)
+
+
+def test_a_gpu_is_named_and_asked_for(catalog: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = Inventory((Device(0, "Tesla V100", "GPU-1", None, "7.0"),), "535.104.05")
+    monkeypatch.setattr(verified, "inventory", lambda: seen)
+    line, request = verified.record(proofs("mxnet@1.9.1"), "gpu", "gpu")
+    assert 'verified "gpu: Tesla V100, driver 535.104.05"' in line
+    assert "send these lines in" in request
+    assert "gpu: Tesla V100, driver 535.104.05" in recorded(catalog, "mxnet@1.9.1")
+    releases._read_all.cache_clear()
+    (row,) = [line for line in verified.page().splitlines() if "| mxnet@1.9.1 |" in line]
+    assert "| Tesla V100, driver 535.104.05 |" in row
+    releases._read_all.cache_clear()
+
+
+def test_without_its_cuda_set_it_says_so(catalog: Path) -> None:
+    name = "tensorflow@2.2.0"
+    (line,) = verified.record(proofs(name), "cpu", "gpu", {name})
+    assert "gpu-build: without CUDA's libraries" in line
+
+
+def test_the_page_of_the_docs_is_the_one_that_the_tool_makes() -> None:
+    page = (CHECKOUT / "docs" / "verified.md").read_text()
+    made = "make it again with `dlbench list releases --verified > docs/verified.md`"
+    assert page == verified.page(), made
+
+
+def test_the_page_has_a_row_for_every_release_and_no_gpu_where_none_was() -> None:
+    rows = [line for line in verified.page().splitlines() if "@" in line and line[0] == "|"]
+    assert len(rows) == len(releases.load_releases(releases.shipped()))
+    (theano,) = [row for row in rows if row.startswith("| theano@1.0.5 ")]
+    assert "pygpu and libgpuarray" in theano
+    (old,) = [row for row in rows if row.startswith("| tensorflow@1.11.0 ")]
+    assert old.endswith("| 9.0, from archives, untried |")
