@@ -7,7 +7,8 @@ Commands run inside a worker process: starting one for each input would take a h
 long. The worker is watched from outside: an input that takes more than 10 s counts as a hang, the
 worker is ended, and a new one goes on with the next input. Counted are tracebacks, hangs and other
 faults (a wrong exit code, a character that acts on a terminal, a file left half written); exits
-with 1 if there are any. An input is made again from its kind, seed and number:
+with 1 if there are any. Ctrl-C ends it with what was found so far. An input is made again from its
+kind, seed and number:
 
     python scripts/fuzz.py --kinds trial --seed 1 --only 4711
 """
@@ -48,6 +49,7 @@ class Found:
     others: int = 0
     slowest_s: float = 0.0
     seconds: float = 0.0
+    interrupted: bool = False
     faults: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -90,6 +92,9 @@ def tried(kind: str, seed: int, numbers: range, talk: bool) -> Found:
                     ready = True
                     continue
                 start = 1 + _count(found, message, talk)
+        except KeyboardInterrupt:
+            found.interrupted = True
+            start = numbers.stop
         except EOFError:  # it was killed, or ended by itself
             found.tracebacks += 1
             found.faults[f"the process ended: input {start}"] += 1
@@ -140,6 +145,8 @@ def main() -> int:
                   flush=True)  # fmt: skip
             for fault, often in one.faults.most_common(20):
                 print(f"    {often} × {fault}")
+        if one.interrupted:
+            break
     if chosen.json:
         print(json.dumps([vars(one) for one in every], indent=1))
     return 1 if any(one.bad for one in every) else 0

@@ -4,7 +4,7 @@ Campaigns of contenders that are all alike are compared by the product's own cod
 hard: heavy tails; a machine that drifts and whose load the contenders of a round share; one
 contender that is noisier than the rest; runs that fail by chance.
 
-    python scripts/simulate_false_alarms.py [--rounds 2000] [--json]
+    python scripts/simulate_false_alarms.py [--rounds 1000] [--json]
 
 Exits with 1 if any share lies further above 5 % than chance explains.
 """
@@ -109,7 +109,7 @@ def allowed(rounds: int) -> float:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--rounds", type=int, default=2000)
+    parser.add_argument("--rounds", type=int, default=1000)
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args()
     table = {

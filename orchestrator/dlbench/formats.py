@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
@@ -63,11 +63,6 @@ def check_version(
             f" version {known}.",
             "Open it with the dlbench that wrote it, or with a newer one.",
         )
-
-
-def known_fields(kind: type[Any], content: Mapping[str, Any]) -> dict[str, Any]:
-    """What `content` says of the fields of a data class; keys of other versions are left out."""
-    return {each.name: content[each.name] for each in fields(kind) if each.name in content}
 
 
 class BadEvent(ValueError):

@@ -121,8 +121,8 @@ def budget_words(rows: Sequence[Row]) -> str:
     steps = _several(row["budget_steps"] for row in rows)
     if steps:
         return f"{steps} steps"
-    epochs = {row["budget_epochs"] for row in rows} - {None}
-    return count(epochs.pop(), "epoch") if len(epochs) == 1 else f"{_several(epochs)} epochs"
+    epochs = _several(row["budget_epochs"] for row in rows)
+    return f"{epochs} epoch{'' if epochs == '1' else 's'}" if epochs else ""
 
 
 def _several(values: Iterable[Any]) -> str:

@@ -11,7 +11,6 @@ import math
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -24,8 +23,9 @@ from dlbench.statistics.words import listing, number
 if TYPE_CHECKING:
     from dlbench.analysis.groups import Case, Group
 
-PAUSE = timedelta(hours=1)
-"""A campaign that rested longer goes on in a new session: it was resumed or extended."""
+PAUSE = 3600.0
+"""Seconds. A campaign that rested longer goes on in a new session: it was resumed or extended."""
+_LONGEST = 1e7
 _MOST = 3
 """So many groups are named one by one."""
 
@@ -33,24 +33,22 @@ _MOST = 3
 def sessions_of(trials: pl.DataFrame) -> list[str]:
     """The session of each row: its campaign, with a number after its first pause."""
     sessions = [str(campaign) for campaign in trials["campaign"].to_list()]
-    began: list[datetime | None] = trials["started"].to_list()
+    began: list[int | None] = trials["started"].dt.epoch("s").to_list()
     took: list[float | None] = trials["wall_s"].to_list()
     known = [(sessions[i], start, i) for i, start in enumerate(began) if start is not None]
-    last: dict[str, datetime] = {}
+    ended: dict[str, float] = {}
     part: dict[str, int] = {}
     for campaign, start, i in sorted(known):
-        before = last.get(campaign, start)
+        before = ended.get(campaign, start)
         if start - before > PAUSE:
             part[campaign] = part.get(campaign, 1) + 1
         if campaign in part:
             sessions[i] = f"{campaign}/{part[campaign]}"
-        last[campaign] = max(before, start + _duration(took[i]))
+        seconds = took[i]
+        # What a damaged file says of its length counts as nothing.
+        lasted = seconds if seconds is not None and 0 < seconds < _LONGEST else 0.0
+        ended[campaign] = max(before, start + lasted)
     return sessions
-
-
-def _duration(seconds: float | None) -> timedelta:
-    """Of a trial; what a damaged file says counts as nothing."""
-    return timedelta(seconds=seconds) if seconds is not None and 0 < seconds < 1e7 else timedelta()
 
 
 def session_notes(case: Case, metric: Metric, verdicts: Sequence[Verdict]) -> Iterator[str]:

@@ -65,6 +65,7 @@ class Campaign:
         """All trials, in order of execution: a plan may grow, what is in it stays."""
         plan = "".join(json.dumps(trial.to_json()) + "\n" for trial in trials)
         write_whole(self.folder / "plan.jsonl", plan)
+        self.__dict__.pop("planned", None)  # what was read before is no longer all
 
     def write_about(self, about: CampaignAbout) -> None:
         write_whole(self.folder / "campaign.json", json.dumps(about.to_json(), indent=1))

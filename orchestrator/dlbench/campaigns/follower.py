@@ -100,6 +100,7 @@ class CampaignFollower:
         """Whether trials were added to the plan; they are followed from now on."""
         if self._open:
             return False
+        self.campaign = Campaign(self.campaign.folder)  # it reads its plan once
         trials = self.campaign.trials()
         more = trials[len(self.trials) :]
         self._open = {trial.id: trial for trial in more}

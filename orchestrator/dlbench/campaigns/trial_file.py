@@ -53,7 +53,7 @@ _SCORES: dict[str, Shape] = {
 }  # fmt: skip
 _TIMES = (
     "train_s", "steady_s", "import_s", "load_s", "build_s", "first_step_s", "warm_up_s",
-    "evaluate_s", "save_s",
+    "evaluate_s", "validate_s", "save_s",
 )  # fmt: skip
 _STEPS = ("step_ms_median", "step_ms_mean", "step_ms_p05", "step_ms_p95", "step_ms_sd")
 _NUMBER = optional(number())
@@ -117,7 +117,7 @@ def read_trial(folder: Path) -> dict[str, Any] | None:
     path = folder / RESULT
 
     def checked(content: Any) -> dict[str, Any]:
-        found = checked_trial(content, path)
+        found = _checked(content, path)
         if found["id"] != folder.name:
             raise WrongValue(f"{found['id']}, not that of its folder", "id")
         return found
@@ -130,11 +130,6 @@ def read_result(folder: Path) -> TrialResult | None:
     """The result in a trial's folder; None while the trial has not ended."""
     found = read_trial(folder)
     return None if found is None else _result(found)
-
-
-def result_of(content: Any, file: Path | str = RESULT) -> TrialResult:
-    """A result from the content of `file`."""
-    return _result(checked_trial(content, file))
 
 
 def _result(checked: dict[str, Any]) -> TrialResult:
@@ -153,7 +148,7 @@ def _result(checked: dict[str, Any]) -> TrialResult:
     )
 
 
-def checked_trial(content: Any, file: Path | str) -> dict[str, Any]:
+def _checked(content: Any, file: Path) -> dict[str, Any]:
     """The content of a trial.json whose values are all of the right type; others are left out.
 
     One with a number that can't be true is read as an `invalid` trial without measurements: it is

@@ -172,6 +172,8 @@ def _share(alpha: float, look: int | None, results: Results) -> float:
     from dlbench.errors import UserError
     from dlbench.statistics.looks import alpha_at_look
 
+    if not 0 < alpha < 1:
+        raise UserError(f"An alpha of {alpha:g} is not possible.", "Give one between 0 and 1.")
     if look is not None and look < 1:
         raise UserError(f"There is no look {look}.", "Count them from 1.")
     return results.share(alpha) if look is None else alpha_at_look(alpha, look)

@@ -14,7 +14,14 @@ from dlbench import workloads
 from dlbench.environments import releases
 from dlbench.errors import UserError
 from dlbench.planning.choices import Choices, Option
-from dlbench.planning.plan import Trial, check_trainable, find_contender, one_round
+from dlbench.planning.plan import (
+    MOST_SEED,
+    Trial,
+    check_number,
+    check_trainable,
+    find_contender,
+    one_round,
+)
 from dlbench.statistics.words import listing
 
 ADDED = ("frameworks", "against", "workloads", "repeats", "seed", "until", "at_most")
@@ -44,22 +51,24 @@ def extension(planned: Sequence[Trial], choices: Choices) -> tuple[Trial, ...]:
     seeds = {trial.repeat: trial.seed for trial in planned}
     made = max(seeds) + 1
     wanted = _repeats(choices, made)
-    if choices.seed is not None:
-        seeds |= {made + k: choices.seed + k for k in range(wanted - made)}
-        if len(set(seeds.values())) < len(seeds):
-            raise UserError(
-                f"Seeds from {choices.seed} are in this campaign already.",
-                f"Give a --seed above {max(trial.seed for trial in planned)}.",
-            )
-    first = seeds[0]
-    done = {(trial.contender, trial.repeat) for trial in planned}
     contenders = [*there.values(), *_new_contenders(planned, choices)]
+    check_number(len(contenders), wanted)
+    start = max(seeds.values()) + 1 if choices.seed is None else choices.seed
+    seeds |= {made + k: start + k for k in range(wanted - made)}
+    if start < 0 or max(seeds.values()) > MOST_SEED:
+        raise UserError(f"--seed {start} is not possible.", f"Give one from 0 to {MOST_SEED:,}.")
+    if len(set(seeds.values())) < len(seeds):
+        raise UserError(
+            f"Seeds from {start} are in this campaign already.",
+            f"Give a --seed above {max(trial.seed for trial in planned)}.",
+        )
+    done = {(trial.contender, trial.repeat) for trial in planned}
     added: list[Trial] = []
     number = max(trial.round for trial in planned) + 1
     for repeat in range(wanted):
         missing = [t for t in contenders if (t.contender, repeat) not in done]
         if missing:
-            seed = seeds.get(repeat, first + repeat)
+            seed = seeds[repeat]
             added += one_round(missing, repeat, seed, number, len(planned) + len(added))
             number += 1
     return tuple(added)

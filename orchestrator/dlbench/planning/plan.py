@@ -26,6 +26,7 @@ VERSION = 1
 """Of a line of plan.jsonl."""
 MOST_TRIALS = 100_000
 """In one campaign."""
+MOST_SEED = 2**31 - 1
 DEVICES = ("cpu", "gpu")
 SETTINGS = ("matched", "native")
 SOURCES = ("real", "synthetic")
@@ -154,16 +155,21 @@ def draft(choices: Choices, engine: str) -> Draft:
         raise UserError("Nothing is left to run.", " ".join(notes))
     looks = planned_looks(rivals(contenders), suite.repeats, choices.until, choices.at_most)
     repeats = looks[0] if looks else suite.repeats or repeats_needed(rivals(contenders))
-    if len(contenders) * repeats > MOST_TRIALS:
-        raise UserError(
-            f"{len(contenders)} contenders with {repeats:,} repeats are more than the"
-            f" {MOST_TRIALS:,} trials that a campaign may have.",
-            "Choose fewer repeats.",
-        )
+    check_number(len(contenders), looks[-1] if looks else repeats)
     trials: list[Trial] = []
     for repeat in range(repeats):
         trials += one_round(contenders, repeat, suite.seed + repeat, repeat, len(trials))
     return Draft(suite, tuple(trials), tuple(notes), looks)
+
+
+def check_number(contenders: int, repeats: int) -> None:
+    """Refuse more trials than a campaign may have."""
+    if contenders * repeats > MOST_TRIALS:
+        raise UserError(
+            f"{contenders} contenders with {repeats:,} repeats are more than the"
+            f" {MOST_TRIALS:,} trials that a campaign may have.",
+            "Choose fewer repeats.",
+        )
 
 
 def one_round(
@@ -225,7 +231,7 @@ _RANGES = (
     ("repeats", 1, MOST_TRIALS),
     ("epochs", 1, 10**9),
     ("steps", 1, 10**12),
-    ("seed", 0, 2**31 - 1),
+    ("seed", 0, MOST_SEED),
 )
 _MOST_CPUS = 10_000
 _MOST_THREADS = 10_000

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dlbench.errors import UserError, unknown
+from dlbench.shapes import shown
 from dlbench.statistics import looks
 from dlbench.statistics.sample_size import fewest_repeats
 from dlbench.statistics.words import count, listing
@@ -22,6 +23,7 @@ DECIDED = "decided"
 _NOTHING_TO_COMPARE = 3
 """Repeats where there is one contender: enough to see how much its times vary."""
 _USUAL_MOST = 20
+_MOST_REPEATS = 100_000
 
 
 def rivals(contenders: Sequence[Trial]) -> int:
@@ -55,9 +57,13 @@ def planned_looks(
         raise UserError("There is nothing to decide: only one contender.", "Name another release.")
     needed = repeats_needed(contenders)
     most = at_most if at_most is not None else max(_USUAL_MOST, 2 * needed, repeats or 0)
+    if most > _MOST_REPEATS:
+        raise UserError(
+            f"--at-most {shown(most)} is not possible.", f"Give up to {_MOST_REPEATS:,} repeats."
+        )
     if most < max(needed, repeats or 0):
         raise UserError(
-            f"--at-most {most} is not possible.",
+            f"--at-most {shown(most)} is not possible.",
             f"Between {contenders} contenders a difference needs {needed} repeats"
             + (f", and --repeats asks for {repeats}." if repeats else "."),
         )
@@ -91,5 +97,16 @@ def what_looks_do(at: Sequence[int]) -> str:
     return (
         f"There are up to {len(at)} looks, after {listing([str(n) for n in at])} runs of each,"
         f" and no more once the leader is known. All looks together keep the error rate of"
+        f" {ALPHA:.0%}."
+    )
+
+
+def what_another_look_costs(made: int, contenders: int) -> str:
+    """For runs that were enough to be judged, and get more all the same; else empty."""
+    if contenders < 2 or made < repeats_needed(contenders):
+        return ""
+    return (
+        f"{count(made, 'run')} of each could be judged already. To judge again raises the chance of"
+        f" a false claim to up to {2 * ALPHA:.0%}; `dlbench compare --look 2` keeps it at"
         f" {ALPHA:.0%}."
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from dlbench.analysis.groups import Group
@@ -62,7 +63,8 @@ def latex(material: Material) -> str:
         lines += [
             "\\begin{table}", "\\centering",
             f"\\caption{{{_tex(case.case)} ({_tex(_around(material, case.case))}): medians (of"
-            " qualities, means) over complete trials with 95\\,\\% bootstrap intervals}",
+            " qualities, means) over complete trials with [95\\,\\% bootstrap intervals], or (the"
+            " range of the runs) where these are too few for one}",
             f"\\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}", "\\toprule",
             " & ".join(map(_tex, columns)) + " \\\\", "\\midrule",
             *(" & ".join(map(_tex, row)) + " \\\\" for row in rows),
@@ -88,9 +90,13 @@ def _table(material: Material, case: str) -> tuple[list[str], list[list[str]]]:
 def _ranked(material: Material, groups: Sequence[Group]) -> list[Group]:
     """The best first, then those that are not ranked, then those that failed."""
 
-    def rank(group: Group) -> tuple[bool, bool, float]:
+    times = material.comparison(groups[0].case, TRAINING) if groups else None
+    place = {name: i for i, name in enumerate(times.ranking if times else ())}
+
+    def rank(group: Group) -> tuple[int, bool, bool, float]:
         time = material.estimate(group, TRAINING)
-        return not group.certified, time is None, time.middle if time else 0.0
+        after = place.get(group.name, len(place))
+        return after, not group.certified, time is None, time.middle if time else 0.0
 
     return sorted(groups, key=rank)
 
@@ -108,12 +114,16 @@ def _value(material: Material, group: Group, metric: Metric) -> str:
     value = material.estimate(group, metric)
     if value is None:
         return "–"
-    span = "" if value.low is None else f" [{written(value.low)}, {written(value.high)}]"
-    return f"{written(value.middle)}{span}"
+    if value.low is None or value.high is None:
+        return written(value.middle)
+    low, high = written(value.low), written(value.high)
+    span = f"({low} to {high})" if value.is_range else f"[{low}, {high}]"
+    return f"{written(value.middle)} {span}"
 
 
 def _outcomes(group: Group) -> Iterator[str]:
-    yield from dict.fromkeys(str(row["outcome"]) for row in group.rows)
+    counted = Counter(str(row["outcome"]) for row in group.rows)
+    yield from (name if len(counted) == 1 else f"{n} {name}" for name, n in counted.items())
     if not group.certified:
         yield "not certified" if group.proof == "no" else "proof not made"
 

@@ -41,7 +41,12 @@ from dlbench.planning.choices import Choices
 from dlbench.planning.extension import ADDED, extension
 from dlbench.planning.notices import notices
 from dlbench.planning.plan import Trial, draft
-from dlbench.planning.repeats import ALPHA, planned_looks, rivals
+from dlbench.planning.repeats import (
+    ALPHA,
+    planned_looks,
+    rivals,
+    what_another_look_costs,
+)
 from dlbench.running import origins
 from dlbench.running.bench_code import bench_digest
 from dlbench.running.campaign_observer import CampaignObserver
@@ -178,7 +183,10 @@ def resume(
             )
     whole = [*planned, *identified(added, data)]
     if grows:
-        for text in notices(whole, about.looks, workshop, busy=idle_wait_s is None):
+        made = max(trial.repeat for trial in planned) + 1
+        again = "" if about.looked else what_another_look_costs(made, rivals(planned))
+        said = notices(whole, about.looks, workshop, busy=idle_wait_s is None)
+        for text in filter(None, (*said, again)):
             observer.note(text)
     needed = whole if about.looks_left else [*unfinished, *added]
     environments = prepare_environments(needed, workshop, observer)

@@ -79,10 +79,6 @@ class Measurements:
                 raise ValueError(f"{len(self.values)} values, but {len(own)} {name}")
 
     @property
-    def failed(self) -> int:
-        return 0 if self.finished is None else self.finished.count(False)
-
-    @property
     def not_numbers(self) -> int:
         """Runs that finished without a usable value."""
         finished = self.finished or (True,) * len(self.values)

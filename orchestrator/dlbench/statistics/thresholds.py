@@ -286,14 +286,13 @@ def _outcome(
     one: ThresholdCheck, verdict: Verdict, adjusted: float, alpha: float
 ) -> ThresholdOutcome:
     effect, size = verdict.effect, verdict.size
-    assert effect is not None and size is not None and one.new and one.baseline
+    assert effect is not None and size is not None
     if not size.enough:
         return ThresholdOutcome.TOO_FEW
     worse = one.threshold.asks_for_worse(one.kind)
     shown = adjusted <= alpha
-    fails_more = one.new.failed * len(one.baseline.values) > one.baseline.failed * len(
-        one.new.values
-    )
+    (new, before), (of, of_before) = effect.failed, (size.runs[0], size.runs[-1])
+    fails_more = new * of_before > before * of
     if worse and fails_more:
         turned = effect.lean > 0 if one.kind.less_is_better else effect.lean < 0
         return ThresholdOutcome.MET if shown and turned else ThresholdOutcome.NOT_SHOWN

@@ -106,6 +106,8 @@ def test_options_that_do_not_fit_are_refused(tmp_path: Path, command: Command, o
         ("--against", "a@1", "--fail-if", "time > 105%"),
         ("--against", "a@1", "--fail-if", "time > 1e400"),
         ("--against", "a@1", "--fail-if", "accuracy < 0.9"),
+        ("--against", "a@1", *CONDITION, "--alpha", "5"),
+        ("--against", "a@1", *CONDITION, "--alpha", "nan"),
     ):
         assert command("compare", old, *options).code == 2
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from dlbench.campaigns import trial_file
 from dlbench.campaigns.outcomes import Outcome
-from dlbench.campaigns.trial_file import result_of
+from dlbench.campaigns.trial_file import read_result
 from dlbench.campaigns.trial_result import (
     Scale,
     TrialResult,
@@ -82,22 +86,36 @@ def test_the_curve_leaves_out_what_is_no_number() -> None:
     assert [point["loss"] for point in points] == [0.5, None]
 
 
+def read(tmp_path: Path, content: dict[str, Any]) -> TrialResult:
+    """The result in a file with this content."""
+    folder = tmp_path / content["id"]
+    folder.mkdir()
+    (folder / "trial.json").write_text(json.dumps(content))
+    found = read_result(folder)
+    assert found is not None
+    return found
+
+
 @pytest.mark.parametrize(
     "resources",
     [None, Resources("cgroup-v2", 3, cpu_seconds=2.5, per_phase={"train": PhaseUse(50.0, 10)})],
 )
-def test_what_is_written_is_read(resources: Resources | None) -> None:
+def test_what_is_written_is_read(tmp_path: Path, resources: Resources | None) -> None:
     whole = result(resources=resources, scale=Scale(epochs=2, batch=32), outcome=Outcome.OOM)
-    assert result_of(json.loads(json.dumps(whole.to_json()))) == whole
+    assert read(tmp_path, whole.to_json()) == whole
 
 
-def test_unknown_keys_are_left_out() -> None:
+def test_every_field_is_checked() -> None:
+    assert set(trial_file._FIELDS) == {field.name for field in fields(TrialResult)}
+
+
+def test_unknown_keys_are_left_out(tmp_path: Path) -> None:
     content = result(resources=Resources("cgroup-v2", 3)).to_json()
     for part in (content, content["scale"], content["resources"]):
         part["invented_later"] = 1
-    assert result_of(content).resources == Resources("cgroup-v2", 3)
+    assert read(tmp_path, content).resources == Resources("cgroup-v2", 3)
 
 
-def test_another_version_is_refused() -> None:
+def test_another_version_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"trial\.json has format version 99"):
-        result_of({**result().to_json(), "v": 99})
+        read(tmp_path, {**result().to_json(), "v": 99})

@@ -188,6 +188,7 @@ _PLAN_OPTIONS = {
     "--gpu": "none", "--engine": "process", "--setting": "native", "--data": "synthetic",
     "--repeats": "2", "--seed": "7", "--epochs": "1", "--steps": "5", "--time-limit": "90s",
     "--cpus": "1.5", "--memory": "4g", "--threads": "2", "--hz": "2",
+    "--until": "decided", "--at-most": "9", "--against": "pytorch", "--label": "mine",
 }  # fmt: skip
 _COMPARE_OPTIONS = {
     "--metric": "time", "--by": "release", "--alpha": "0.1", "--margin": "1.05",

@@ -69,6 +69,7 @@ def test_repeats_are_what_the_test_needs() -> None:
         (Choices(frameworks=("keras@3.15.1",)), "Did you mean 'keras@3.15.1-torch'"),
         (Choices(frameworks=("pytorch@",)), "pytorch is here as"),
         (Choices(frameworks=("pytorhc@1.0.0",)), "Did you mean 'pytorch'"),
+        (Choices(until="decided", at_most=10**9), "trials that a campaign may have"),
         (Choices(suite="quik"), "Did you mean 'quick'"),
         (Choices(frameworks=("pytorhc",)), "Did you mean 'pytorch'"),
         (Choices(frameworks=("pytorch@2.13",)), "Did you mean 'pytorch@2.13.0'"),

@@ -11,6 +11,7 @@ from dlbench.planning.repeats import (
     planned_looks,
     repeats_needed,
     rivals,
+    what_another_look_costs,
     what_looks_do,
     what_repeats_show,
 )
@@ -62,3 +63,10 @@ def test_what_is_said_beforehand() -> None:
     assert "after 6, 9 and 12 runs" in what_looks_do((6, 9, 12))
     assert "5%" in what_looks_do((6, 9, 12))
     assert what_looks_do((9,)) == "There is one look, after 9 runs of each."
+
+
+def test_runs_that_could_not_be_judged_cost_nothing() -> None:
+    assert what_another_look_costs(3, 3) == ""
+    assert what_another_look_costs(9, 1) == ""
+    assert "up to 10%" in what_another_look_costs(5, 3)
+    assert "--look 2" in what_another_look_costs(5, 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -43,7 +44,8 @@ def script(monkeypatch: pytest.MonkeyPatch, seconds: Seconds) -> list[Trial]:
 
     def certify(_workshop, _environment, release, workload, *, device, variant, **_):
         names = release.name, workload.name, variant, device
-        return Certificate("-".join(names).replace("@", "-"), *names, "process", True, ())
+        key = re.sub(r"\W", "-", "-".join(names))
+        return Certificate(key, *names, "process", True, ())
 
     def environments(trials, _workshop, _observer):
         return {(trial.release, trial.device): "python" for trial in trials}

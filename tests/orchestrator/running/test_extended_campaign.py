@@ -100,6 +100,9 @@ def test_releases_and_workloads_are_added_in_rounds_of_their_own(
         (Choices(seed=7), "--repeats"),
         (Choices(repeats=5, seed=3), "Give a --seed above 3"),
         (Choices(at_most=9), "--until"),
+        (Choices(repeats=10**12), "more than the 100,000 trials"),
+        (Choices(repeats=5, seed=-9), "--seed -9 is not possible"),
+        (Choices(repeats=5, seed=2**31 - 1), "is not possible"),
         (Choices(frameworks=("nmpy",)), "Did you mean 'numpy'"),
         (Choices(workloads=("proof-two-branch",)), "dlbench verify"),
     ],
@@ -123,6 +126,10 @@ def test_seeds_of_ones_own(
     more = Choices(repeats=4, seed=100)
     trials = resume(tmp_path / "c", workshop, CampaignObserver(), more).campaign.trials()
     assert sorted({trial.seed for trial in trials}) == [1, 2, 100, 101]
+    trials = resume(
+        tmp_path / "c", workshop, CampaignObserver(), Choices(repeats=5)
+    ).campaign.trials()
+    assert sorted({trial.seed for trial in trials}) == [1, 2, 100, 101, 102]
 
 
 def test_it_goes_on_until_the_leader_is_known(

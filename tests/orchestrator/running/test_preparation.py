@@ -59,6 +59,30 @@ def test_the_only_failure_ends_the_campaign() -> None:
         prepared(Choices(frameworks=("jax",)))
 
 
+class WithoutPython36(Unbuildable):
+    """Knows beforehand that a release can't be made here."""
+
+    def check(self, release: Release, device: str) -> None:
+        if release.python == ("3.6",):
+            raise UserError("No Python 3.6 was found.", "Get one.")
+
+    def environment(self, release: Release, device: str, progress: object = None) -> str:
+        return "python"
+
+
+def test_a_missing_interpreter_fails_its_release_only() -> None:
+    old = next(r for r in releases.load_releases() if r.python == ("3.6",)).name
+    workshop, observer = WithoutPython36(open_workshop("process").engine, None), Notes()
+    trials = draft(Choices(frameworks=("numpy", old)), "process").trials
+    environments = prepare_environments(trials, workshop, observer)
+    assert environments[releases.find("numpy").name, "cpu"] == "python"
+    assert isinstance(environments[old, "cpu"], UserError)
+    assert observer.notes == [f"{old} will not run. No Python 3.6 was found. Get one."]
+    alone = draft(Choices(frameworks=(old,)), "process").trials
+    with pytest.raises(UserError, match=r"No Python 3\.6"):
+        prepare_environments(alone, workshop, observer)
+
+
 def test_a_gpu_that_is_not_there() -> None:
     environments = prepared(Choices(frameworks=("pytorch",), gpu="all"))
     (refusal,) = environments.values()

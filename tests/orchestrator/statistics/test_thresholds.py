@@ -208,3 +208,12 @@ def test_what_is_not_comparable_is_not_checked() -> None:
     assert found.outcome.exit_code == 3
     said = "cannot be checked: not comparable with the baseline: different machine."
     assert found.sentence == f"step_ms > 1.05 {said}"
+
+
+def test_training_that_ends_in_no_number_never_passes() -> None:
+    nan = float("nan")
+    before = Measurements((0.9,) * 20, tuple(range(20)))
+    new = Measurements((0.95,) * 12 + (nan,) * 8, tuple(range(20)))
+    condition = parse_threshold("accuracy < -0.01")
+    (found,) = check_thresholds([ThresholdCheck(condition, before, new, SCORE)])
+    assert found.outcome.exit_code in (1, 3)

@@ -85,6 +85,7 @@ const note = el("p", { class: "note" });
 const tables = el("div", {});
 
 function explanation(every, whole, few) {
+  if (page.contenders.length < 2) return "There is nothing to compare with. A cell leads to its trials, certificate, lock and command.";
   const against = state.baseline === null ? "the best of its column" : page.contenders[state.baseline].name;
   const [{ metric }] = every;
   const several = page.cases.length * metrics.filter(({ tested }) => tested).length;

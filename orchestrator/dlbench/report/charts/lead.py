@@ -33,7 +33,7 @@ def lead(material: Material) -> Chart | None:
             (group.case, group.name, group.framework, ratio, low, high, named,
              time.middle, time.n)
         )  # fmt: skip
-    if not rows:
+    if len(by_name) < 2:
         return None
     means = {name: statistics.geometric_mean(ratios) for name, ratios in by_name.items()}
     drawn = sorted(by_name, key=lambda name: (-len(by_name[name]), means[name]))[:_MOST]

@@ -1,0 +1,25 @@
+"""Markdown and LaTeX: the same order and the same care as everywhere else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dlbench import report
+from dlbench.campaigns.outcomes import Outcome
+from dlbench.report.material import load
+from tests.orchestrator.analysis.campaigns import Cell, around, write
+
+
+def test_the_sure_stands_before_the_survivor_and_ranges_are_no_intervals(tmp_path: Path) -> None:
+    half = [Outcome.OK, Outcome.TIMEOUT] * 5
+    cells = [Cell("fast@1", around(9.0), outcomes=half), Cell("sure@1", around(10.0))]
+    material = load(write(tmp_path / "c", cells))
+    for text in (report.markdown(material), report.latex(material)):
+        start = text.index("contender ")
+        table = text[start:]
+        assert table.index("sure@1") < table.index("fast@1")
+        assert "5 ok, 5 timeout" in table
+        assert "fast@1: 5 of 10 runs failed" in text[:start], "in the headline"
+        row = next(line for line in table.splitlines() if "fast@1" in line)
+        # Five runs finished: too few for an interval.
+        assert " to " in row and "[" not in row
