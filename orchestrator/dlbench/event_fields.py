@@ -57,6 +57,10 @@ def _metrics(value: Any) -> bool:
     )
 
 
+def _metrics_or_none(value: Any) -> bool:
+    return value is None or _metrics(value)
+
+
 def _metric(name: str, value: Any) -> bool:
     if not _is_number(value) or value != value:  # it could not be computed: NaN, null
         return value is None or _is_number(value)
