@@ -70,8 +70,6 @@ class FunctionalModel(Model):
 
     def set_rate(self, rate):
         optimizer = self._net.optimizer
-        if hasattr(self._net, "jax_state_sync"):  # while it fits, JAX's trainer holds all variables
-            self._net.jax_state_sync()
         if self._recipe["optimizer"].get("momentum") and not self._native:
             # Keras' velocities have the learning rate in them
             velocities = self._training.velocities(optimizer)

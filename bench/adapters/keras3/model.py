@@ -18,8 +18,12 @@ from bench.ops import values_of
 class FitModel(FunctionalModel):
     def __init__(self, graph, recipe, options):
         super().__init__(graph, recipe, options, OPERATIONS, training)
+        # while it fits, Keras' trainer for JAX holds the variables: none can be set between steps
+        self._fits = BACKEND != "jax" or not recipe.get("schedule")
         self.path = {
-            "loop": "fit on a generator, step times with fetching; train_on_batch for a step alone",
+            "loop": "fit on a generator, step times with fetching; train_on_batch for a step alone"
+            if self._fits
+            else "train_on_batch, because the learning rate changes within an epoch",
             "backend": BACKEND,
             "layout": "NHWC",
             "jit_compile": bool(self._net.jit_compile),
@@ -48,6 +52,9 @@ class FitModel(FunctionalModel):
         return float(np.ravel(net.train_on_batch(*self._rows(batch)))[0])  # the sum comes first
 
     def train_epoch(self, batches, on_step):
+        if not self._fits:
+            super().train_epoch(batches, on_step)
+            return
         sizes = []
 
         class Steps(keras.callbacks.Callback):
