@@ -17,6 +17,7 @@ import pytest
 
 from bench.proof.drawn import without_dropout
 from bench.weights import digest, initial_weights
+from dlbench.campaigns.event_file import read_events
 from dlbench.campaigns.log_file import log_tail
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.datasets import find as find_dataset
@@ -114,7 +115,8 @@ def train(name: str, folder: Path) -> Training:
     engine = open_workshop("process").engine
     ended = execute(engine, request, folder / "trial")
     assert ended.outcome is Outcome.OK, [ended.reason, *log_tail(request.log)]
-    epochs = [event.fields for event in ended.events if event.kind == "epoch"]
+    written = read_events(folder / "trial/events.jsonl", "epoch")  # with every key
+    epochs = [event.fields for event in written]
     return Training(epochs[0]["first_losses"], epochs[-1]["metrics"]["accuracy"])
 
 
