@@ -83,4 +83,5 @@ def _negative_log_likelihood(logits, labels):
     total = np.log(np.exp(shifted).sum(axis=-1, dtype=np.float64))
     if labels.shape != total.shape:
         return total  # the caller names both shapes
-    return total - np.take_along_axis(shifted, labels[..., None], axis=-1)[..., 0]
+    rows = shifted.reshape(-1, shifted.shape[-1])  # NumPy 1.14 has no take_along_axis
+    return total - rows[np.arange(len(rows)), labels.reshape(-1)].reshape(labels.shape)

@@ -58,7 +58,7 @@ def optimizer_of(recipe, net, trained, native):
     optimizer = _rule_of(recipe, native)
     optimizer.setup(net)
     if recipe.get("clip") is not None:  # comes before the hooks of the rules below
-        optimizer.add_hook(chainer.optimizer_hooks.GradientClipping(recipe["clip"]))
+        optimizer.add_hook(Clipping(recipe["clip"]))
     net.disable_update()  # Chainer gives zeros to what has no gradient, and decays it
     decay = recipe["optimizer"].get("weight_decay", 0.0)
     for _, name, parameters in trained:
@@ -67,6 +67,17 @@ def optimizer_of(recipe, net, trained, native):
             if decay and (native or is_decayed(name)):
                 parameter.update_rule.add_hook(chainer.optimizer_hooks.WeightDecay(decay))
     return optimizer
+
+
+class Clipping(chainer.optimizer_hooks.GradientClipping):
+    """Chainer's, of what is trained: it counts the second bias of an LSTM, too."""
+
+    def __call__(self, optimizer):
+        parameters = [p for p in optimizer.target.params(False) if p.update_rule.enabled]
+        norm = sum(float((p.grad**2).sum()) for p in parameters if p.grad is not None) ** 0.5
+        for parameter in parameters:
+            if norm > self.threshold and parameter.grad is not None:
+                parameter.grad *= self.threshold / norm
 
 
 def _rule_of(recipe, native):

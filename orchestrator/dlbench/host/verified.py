@@ -118,15 +118,15 @@ _HEADING = """# What was verified
 
 Made from `verified` in the release files by `dlbench list releases --verified`; do not edit it.
 
-*CPU*: every way to train was proven equal to the reference on every workload that dlbench had then
-(at least digits-, mnist-, cifar10- and svhn-cnn, imdb-lstm, jarvis-fcrn-10 and two graphs for proofs
-alone), and trained, on a CPU. *GPU packages, on a CPU*: the packages of `gpu.lock` were installed with the libraries they
-need and proven equal in the same way, on a machine without a GPU, with a stand-in for the driver
-that says "no device". So every library is found and every symbol binds, and the build computes
-right on the CPU; its GPU code did not run. *On a GPU*: proven on the GPU that is named. Where
-that column says no, the release's GPU code has never run. *From archives, untried*: the archives'
-addresses and digests are known from public sources, but nobody has downloaded them with dlbench
-yet.
+*CPU*: every way to train was proven equal to the reference on every workload that dlbench had
+then (at least digits-, mnist-, cifar10- and svhn-cnn, imdb-lstm, jarvis-fcrn-10 and two graphs
+for proofs alone), and trained, on a CPU. *GPU packages, on a CPU*: the packages of `gpu.lock`
+were installed with the libraries they need and proven equal in the same way, on a machine without
+a GPU, with a stand-in for the driver that says "no device". So every library is found and every
+symbol binds, and the build computes right on the CPU; its GPU code did not run. *On a GPU*:
+proven on the GPU that is named. Where that column says no, the release's GPU code has never run.
+*From archives, untried*: the archives' addresses and digests are known from public sources, but
+nobody has downloaded them with dlbench yet.
 
 If you have a GPU, one command runs the whole check and prints what to send in:
 
