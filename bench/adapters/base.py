@@ -24,6 +24,7 @@ import abc
 import collections
 import time
 
+from bench.formats import Unsupported
 from bench.ops import sources
 
 Options = collections.namedtuple("Options", "seed variant threads device setting gpu")
@@ -51,12 +52,12 @@ class Model(abc.ABC):
             self.sync()
             on_step(handle, time.monotonic() - start)
 
-    @abc.abstractmethod
     def set_rate(self, rate):
         """The learning rate of the steps to come; only called if the recipe has a schedule.
 
         It is called before the first step and from `on_step`, never while a step is taken.
         """
+        raise Unsupported("this adapter can't change the learning rate while it trains")
 
     @abc.abstractmethod
     def losses(self, handles):
