@@ -125,6 +125,8 @@ def test_a_flood_of_events_ends_the_trial_and_nothing_else(
 ) -> None:
     if engine == "docker":
         request.getfixturevalue("docker_client")
+    # made before, because what makes it counts as the orchestrator's child
+    assert launch("images", "build", "spoilt", "--engine", engine).wait() == 0
     options = ("--framework", "spoilt:flood", "--repeats", "1", "--time-limit", "60s")
     running = launch("run", "--engine", engine, *options, "--out", str(tmp_path / "c"))
     _, status, usage = os.wait4(running.pid, 0)
