@@ -69,10 +69,6 @@ def _metric(name: str, value: Any) -> bool:
     return bool(value >= 0) if name.startswith(("mean-", "perplexity")) else True
 
 
-def _metrics_or_none(value: Any) -> bool:
-    return value is None or _metrics(value)
-
-
 def _error(value: Any) -> bool:
     return value is None or (_is_number(value) and not value < 0)
 
