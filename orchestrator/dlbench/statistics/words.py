@@ -32,6 +32,8 @@ def together(estimate: float, low: float, high: float, least: int = 2) -> tuple[
     decimals = least
     if math.isfinite(width):
         decimals = max(least, min(6, -math.floor(math.log10(width))))
+    while decimals < 6 and 0 < abs(estimate) < 0.5 * 10**-decimals:
+        decimals += 1  # a difference that was seen is not written as none
     if size >= 100:
         decimals = max(0, decimals - math.floor(math.log10(size)) + 1) if math.isfinite(size) else 0
     return f"{estimate:.{decimals}f}", f"{low:.{decimals}f}", f"{high:.{decimals}f}"
