@@ -88,11 +88,12 @@ def _entries(path: Path, problems: Problems) -> list[_Entry]:
         parsed = parse_json(content)
     except NotPlain as error:
         raise wrong(path.name, f"holds {error}") from error
-    lists = {}
+    lists: dict[str, list[Any]] = {}
     for name in ("images", "annotations", "categories"):
-        lists[name] = parsed.get(name) if isinstance(parsed, dict) else None
-        if not isinstance(lists[name], list):
+        listed = parsed.get(name) if isinstance(parsed, dict) else None
+        if not isinstance(listed, list):
             raise wrong(path.name, f"has no list {name!r}")
+        lists[name] = listed
     labels = {}
     for number, one in enumerate(lists["categories"]):
         key, name = _values(one, "id", "name")

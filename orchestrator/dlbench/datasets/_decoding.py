@@ -28,7 +28,7 @@ def opened_image(file: Path | IO[bytes], name: str, library: Any, most: int) -> 
     """The image, of which nothing but the header is read; it has at most so many pixels."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")
+            warnings.simplefilter("error", library.DecompressionBombWarning)
             with library.open(file, formats=("JPEG", "PNG")) as image:
                 width, height = image.size
                 if not 0 < width * height <= most:
