@@ -150,7 +150,7 @@ def test_one_cell_and_one_anchor() -> None:
 
 
 def test_the_bits_are_the_same_everywhere() -> None:
-    """Of NumPy 1.14.6, 1.15.4, 1.16.6, 1.19.5, 1.23.5 and 2.4.6 on Python 3.6 to 3.12, all agreed."""
+    """NumPy 1.14.6, 1.15.4, 1.16.6, 1.19.5, 1.23.5 and 2.4.6 gave them on Python 3.6 to 3.12."""
     random = np.random.RandomState(9)
     scores = (random.randint(-999, 999, (1, 8, 12, ANCHORS)) / 300.0).astype(np.float32)
     deltas = (random.randint(-999, 999, (1, 8, 12, 4 * ANCHORS)) / 3000.0).astype(np.float32)

@@ -1,7 +1,12 @@
 """Detections and average precision, by hand and against the rules written as a plain loop.
 
-Beside these, as a check while this was written, 40 random sets of 30 images were compared with
-COMPARED_WITH.
+Beside these, 40 random sets of 30 images were compared with two published evaluators while this
+was written: mean-average-precision 2024.1.5.0 (all points and eleven points, half of the sets with
+difficult objects) and map-boxes 1.0.6 (all points, without difficult objects). Both agreed to
+2e-16, once what they count otherwise was given to them in their way. The former takes edges as
+pixels that belong to the box, counts difficult objects as objects to be found, and mixes up which
+objects are difficult (corrected for the comparison); the latter wants detections in the order of
+their scores and leaves out images without objects.
 """
 
 import itertools
