@@ -44,6 +44,10 @@ def _count_or_none(value: Any) -> bool:
     return value is None or _count(value)
 
 
+def _time_or_none(value: Any) -> bool:
+    return value is None or is_time(value)
+
+
 def _loss(value: Any) -> bool:
     return value is None or _is_number(value)
 
@@ -106,7 +110,10 @@ EVENTS: dict[str, dict[str, Callable[[Any], bool]]] = {
     "epoch": {
         "epoch": _count,
         "loss": _loss,
+        "steps": _count_or_none,
+        "steps_s": _time_or_none,
         "steps_ms": _times_ms,
+        "every": _count_or_none,
         "metrics": _metrics,
         "validation": _metrics_or_none,
         "train_s": is_time,

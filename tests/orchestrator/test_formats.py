@@ -45,6 +45,7 @@ EPOCH = {
     "event": "epoch", "epoch": 1, "loss": 0.5, "steps_ms": [1.5, 2], "metrics": {"accuracy": 0.5},
     "train_s": 1.5, "first": 1,
 }  # fmt: skip
+SAMPLED = {**EPOCH, "steps": 4, "steps_s": 0.1, "every": 2}
 PHASE = {"event": "phase", "phase": "train", "seconds": 1.5}
 RESULT = {"event": "result", "metrics": {}, "loss": 1, "epochs": 1, "steps": 2, "samples": 3}
 CHECK = {"event": "check", "name": "forward", "passed": True}
@@ -61,6 +62,9 @@ CHECK = {"event": "check", "name": "forward", "passed": True}
         (EPOCH, "steps_ms", {"0": 1.0}),
         *[(EPOCH, "train_s", value) for value in (HUGE, -1, math.inf)],
         *[(EPOCH, "first", value) for value in (3, -1, HUGE, 1.5)],
+        *[(SAMPLED, "steps", value) for value in (1, 6, 10**13, -1, None, 5.0)],
+        *[(SAMPLED, "every", value) for value in (0, 1, 7, None, True)],
+        *[(SAMPLED, "steps_s", value) for value in (-1, None, "1")],
         *[(EPOCH, "loss", value) for value in (HUGE, 1e200, "0.5", [])],
         *[(EPOCH, "metrics", {"accuracy": value}) for value in (-math.inf, 1.01, -0.1, HUGE, "1")],
         (EPOCH, "metrics", {"binary-accuracy": 2}),

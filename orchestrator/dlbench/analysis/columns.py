@@ -131,7 +131,7 @@ IDENTITY = pl.String
 STEPS = (
     Column("id", IDENTITY, "the trial"),
     Column("epoch", pl.Int32, "from 1"),
-    Column("step", pl.Int32, "within the trial, from 1"),
+    Column("step", pl.Int64, "within the trial, from 1; of a very long trial every k-th is here"),
     Column("ms", pl.Float64, "how long it took"),
     Column("steady", pl.Boolean, "false for the first step and the warm-up"),
 )

@@ -131,7 +131,7 @@ def measure(events: Sequence[Event], phases: Mapping[str, float], rows_a_step: i
         "train_s": sum(phases.get(phase, 0.0) for phase in TRAINING) or None,
         "steady_s": phases.get("train"),
         "epochs": float(len(epochs)),
-        "steps": float(sum(len(epoch["steps_ms"]) for epoch in epochs)),
+        "steps": float(sum(_steps_of(epoch) for epoch in epochs)),
         "samples": float(result["samples"]) if result else None,
         **{f"{name.replace('-', '_')}_s": s for name, s in phases.items() if name != "train"},
     }
@@ -140,7 +140,7 @@ def measure(events: Sequence[Event], phases: Mapping[str, float], rows_a_step: i
         median, mean = statistics.median(ordered), statistics.fmean(ordered)
         metrics |= {
             "step_ms_median": median,
-            "step_ms_mean": mean,
+            "step_ms_mean": _mean_step(epochs, mean),
             "step_ms_p05": _quantile(ordered, 0.05),
             "step_ms_p95": _quantile(ordered, 0.95),
             "step_ms_sd": _deviation(ordered, mean),
@@ -151,6 +151,21 @@ def measure(events: Sequence[Event], phases: Mapping[str, float], rows_a_step: i
         key: round(value, 6) if isinstance(value, float) else value
         for key, value in metrics.items()
     }
+
+
+def _steps_of(epoch: Mapping[str, Any]) -> int:
+    """How many steps an epoch had; of a long trial not all of their times are in `steps_ms`."""
+    steps: int | None = epoch.get("steps")
+    return len(epoch["steps_ms"]) if steps is None else steps
+
+
+def _mean_step(epochs: Sequence[Mapping[str, Any]], written: float) -> float:
+    """The mean of all steady steps; `written`: the mean of those whose times were written."""
+    if all((epoch.get("every") or 1) == 1 for epoch in epochs):
+        return written
+    steady = sum(_steps_of(epoch) - epoch["first"] for epoch in epochs)
+    first_ms = sum(sum(epoch["steps_ms"][: epoch["first"]]) for epoch in epochs)
+    return (1000.0 * sum(epoch["steps_s"] for epoch in epochs) - first_ms) / steady
 
 
 def named(metrics: Mapping[str, Any]) -> Metrics:

@@ -20,7 +20,7 @@ class EventOrder:
         self._t = 0.0
         self._spent = dict.fromkeys(("phases", "steps", "training"), 0.0)
         self.epochs = self.steps = 0
-        """How many so far."""
+        """How many epochs and step times so far."""
 
     def check(self, event: Event, now: float) -> None:
         """Raises `BadEvent` unless `event` can be the next one; `now` is the latest it can be of.
@@ -46,7 +46,8 @@ class EventOrder:
         elif kind == "epoch":
             self.epochs += 1
             self.steps += len(fields["steps_ms"])
-            self._spend("steps", sum(fields["steps_ms"]) / 1000.0)
+            written = sum(fields["steps_ms"]) / 1000.0
+            self._spend("steps", max(written, fields.get("steps_s") or 0.0))
             self._spend("training", fields["train_s"])
 
     def _spend(self, what: str, seconds: float) -> None:
