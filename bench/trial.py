@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from bench import data, gpus, metrics, schedule, stack, step_sample, weights
+from bench import after_training, data, gpus, metrics, schedule, stack, step_sample, weights
 from bench.adapters.base import Options
 from bench.formats import Diverged
 
@@ -34,18 +34,21 @@ def run(job, data_folder, out, adapter, events):
     training = Training(job, model, splits, events)
     training.run()
     np.savez(os.path.join(out, "predictions.npz"), **training.predictions)
+    training.predictions = {}
+    found = after_training.measure(job, model, splits, events)
+    found["metrics"] = dict(training.metrics, **found["metrics"])
     if job["save"]:
         with events.phase("save"):
             _save(model, out)
     events.write(
         "result",
-        metrics=training.metrics,
         loss=training.loss,
         epochs=training.epochs,
         best_epoch=training.best_epoch,
         steps=training.steps,
         samples=training.samples,
         threads_alive=stack.os_threads(),
+        **found,
     )
 
 

@@ -47,6 +47,7 @@ class Job(TypedDict):
     recipe: Mapping[str, Any]
     budget: dict[str, int | None]
     data: dict[str, Any]
+    inference: bool
     save: bool
 
 
@@ -115,7 +116,7 @@ def parse_event(line: bytes) -> Event:
             raise BadEvent(f"event {kind!r} with a wrong {key!r}: {_shown(line, key)}")
     if kind == "epoch":
         _check_steps(content)
-    for key in ("metrics", "validation"):
+    for key in ("metrics", "validation", "train_metrics"):
         if metrics := content.get(key):
             content[key] = {name: _sensible(value) for name, value in metrics.items()}
     try:

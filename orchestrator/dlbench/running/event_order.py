@@ -18,7 +18,7 @@ class EventOrder:
     def __init__(self) -> None:
         self._kinds: set[str] = set()
         self._t = 0.0
-        self._spent = dict.fromkeys(("phases", "steps", "training"), 0.0)
+        self._spent = dict.fromkeys(("phases", "steps", "training", "predictions"), 0.0)
         self.epochs = self.steps = 0
         """How many epochs and step times so far."""
 
@@ -49,6 +49,9 @@ class EventOrder:
             written = sum(fields["steps_ms"]) / 1000.0
             self._spend("steps", max(written, fields.get("steps_s") or 0.0))
             self._spend("training", fields["train_s"])
+        elif kind == "result":
+            times = [*(fields.get("inference_ms") or ()), *(fields.get("latency_ms") or ())]
+            self._spend("predictions", sum(times) / 1000.0)
 
     def _spend(self, what: str, seconds: float) -> None:
         """Of the time since the launch, which no more of anything can have taken."""

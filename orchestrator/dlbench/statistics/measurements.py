@@ -49,6 +49,16 @@ USE = Kind("use", "ratio", True, "less", "more", "the least", "uses", "use")
 SCORE = Kind("score", "difference", False, "better", "worse", "best")
 """Accuracies and the like: the greater the better."""
 LOSS = Kind("loss", "difference", True, "better", "worse", "best")
+EPOCH = Kind("epoch", "ratio", True, "earlier", "later", "earliest")
+"""Numbers of epochs, from 1."""
+EXCESS = Kind("excess", "difference", True, "shorter", "longer", "shortest")
+"""Differences of times, which may be 0 or less."""
+
+
+def error_kind(name: str) -> Kind:
+    """Of an error that sentences call by its name: `has lower perplexity than`."""
+    return Kind("loss", "difference", True, f"lower {name}", f"higher {name}",
+                f"the lowest {name}", "has", "have")  # fmt: skip
 
 
 @dataclass(frozen=True)
