@@ -124,6 +124,8 @@ LATENCY_P99 = Metric(
     "latency_ms_p99", "Latency of one row, 99 %", "latency of one row, 99 % (ms)", TIME, unit="ms",
     in_report=True,
 )  # fmt: skip
+ASKED_FOR = (*QUALITY, *ON_TRAINING_ROWS, INFERENCE, LATENCY, LATENCY_P99)
+"""What is there only where a recipe or a user wants it: tables show it."""
 PEAK_MEMORY = Metric(
     "peak_memory_bytes", "Peak memory", "peak memory (bytes)", MEMORY, "memory", "MB", 1e-6,
     in_report=True,

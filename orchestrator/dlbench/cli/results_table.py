@@ -14,16 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dlbench.analysis.circumstances import circumstances
-from dlbench.analysis.metrics import (
-    INFERENCE,
-    LATENCY,
-    LATENCY_P99,
-    ON_TRAINING_ROWS,
-    QUALITY,
-    STEP,
-    TRAINING,
-    Metric,
-)
+from dlbench.analysis.metrics import ASKED_FOR, QUALITY, STEP, TRAINING, Metric
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.statistics.verdicts import Decision
 from dlbench.statistics.words import number
@@ -37,8 +28,6 @@ Row = dict[str, Any]
 Values = list[float | None]
 _STEP = "step (5-95 %)"
 _MOST_DECIMALS = 6
-_ASKED_FOR = (*QUALITY, *ON_TRAINING_ROWS, INFERENCE, LATENCY, LATENCY_P99)
-"""What is there only where a recipe or a user wants it: shown, not only with `--verbose`."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +60,7 @@ def case_tables(material: Material, *, everything: bool = False) -> Iterator[Cas
             columns,
             rows,
             (_STEP, "mean memory", "GPU use", "CPU use", "x best", "peak memory", "whole trial"),
-            _more(groups, material.drawn if everything else _ASKED_FOR),
+            _more(groups, material.drawn if everything else ASKED_FOR),
             (
                 *_whole_trials(case, ranking),
                 *(f"{title}: {made.answer}" for title, made in answers if _says_more(made)),

@@ -75,15 +75,15 @@ def test_errors_are_worded_as_errors(
     said = command("compare", folder, "--metric", column)
     assert said.code == 0, said.err
     out = " ".join(said.out.split())
-    assert f"a@1 has the lowest {noun}: lower {noun} than b@1 by 3" in out
-    assert f"lower {noun} than c@1" in out or "and than c@1 by 3" in out
+    assert f"a@1 has the lowest {noun}: lower {noun} than b@1 by 29.97" in out
+    assert f"lower {noun} than c@1" in out or "and than c@1 by 29.97" in out
     assert "accuracy" not in out and "better" not in out and "worse" not in out
     (matrix,) = matrices(load(folder))
     title = next(metric.title for metric in KNOWN if metric.column == column)
     place = [one.title for one in matrix.columns].index(title)
     rows = {row.contender: row.cells[place] for row in matrix.rows}
     assert rows["a@1"].state == "best"
-    assert rows["b@1"].main.startswith("+30") and rows["b@1"].main.endswith(f" higher {noun}")
+    assert rows["b@1"].main.startswith("+29.97") and rows["b@1"].main.endswith(f" higher {noun}")
 
 
 def test_an_excess_may_be_below_zero(tmp_path: Path, command: Command) -> None:
