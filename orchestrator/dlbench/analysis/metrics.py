@@ -156,6 +156,7 @@ KNOWN = (
     TRAINING, SPEED, STEP, *QUALITY, PEAK_MEMORY, MEAN_MEMORY, GPU_MEMORY, GPU_ENERGY, CPU_ENERGY,
     CPU, CPU_USE, GPU_USE, FIRST_EPOCH, FIRST_EPOCH_EXCESS, INFERENCE, LATENCY, LATENCY_P99,
     *ON_TRAINING_ROWS, PEAK_EPOCH, *AT_PEAK,
+    Metric("loss", "Training loss", "training loss of the last epoch", error_kind("training loss")),
     Metric("best_epoch", "Epoch of the result", "epoch of the result", EPOCH, judged=False),
     Metric("cpu_percent_of_one_core", "CPU use in cores", "CPU use (% of one core)", USE, unit="%",
            judged=False),

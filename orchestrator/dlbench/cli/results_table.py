@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dlbench.analysis.circumstances import circumstances
-from dlbench.analysis.metrics import ASKED_FOR, QUALITY, STEP, TRAINING, Metric
+from dlbench.analysis.metrics import ASKED_FOR, INFERENCE, QUALITY, STEP, TRAINING, Metric
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.statistics.verdicts import Decision
 from dlbench.statistics.words import number
@@ -86,8 +86,10 @@ def _whole_trials(case: Case, ranking: Sequence[str]) -> Iterator[str]:
     whole = {g.name: t for g in case.groups if g.name in ranking and (t := _median(g, "wall_s"))}
     if len(whole) > 1 and (quickest := min(whole, key=lambda name: whole[name])) != ranking[0]:
         first, best = _seconds([whole[quickest], whole.get(ranking[0])])
+        timed = any(_known(group, INFERENCE.column) for group in case.groups)
+        more = ", evaluation and the timing of predictions" if timed else " and evaluation"
         yield (
-            f"Whole trials, with import, compilation and evaluation, were quickest in {quickest}:"
+            f"Whole trials, with import, compilation{more}, were quickest in {quickest}:"
             f" {first}, against {best} in {ranking[0]}. This was not tested."
         )
 

@@ -70,8 +70,10 @@ def test_a_long_start_is_not_hidden(tmp_path: Path, command: Command) -> None:
     for path in folder.glob("trials/*/trial.json"):
         content = json.loads(path.read_text())
         if content["release"] == "a@1":
+            content["metrics"]["inference_s_per_thousand"] = 0.5
             path.write_text(json.dumps({**content, "wall_s": 70.0}))
-    text = shown(command, folder)
+    text = " ".join(shown(command, folder).split())
+    assert "with import, compilation, evaluation and the timing of predictions, were" in text
     assert "were quickest in b@1: 20.0 s, against 70.0 s in a@1. This was not tested." in text
 
 
