@@ -20,6 +20,7 @@ from dlbench.statistics.measurements import (
     LOSS,
     MEMORY,
     SCORE,
+    SHARE,
     THROUGHPUT,
     TIME,
     USE,
@@ -76,9 +77,9 @@ FIRST_EPOCH_EXCESS = Metric(
     "first_epoch_excess_s", "First epoch's excess",
     "time of the first epoch above that of the later ones (s)", EXCESS, unit="s", in_report=True,
 )  # fmt: skip
-ACCURACY = Metric("accuracy", "Accuracy", "accuracy", SCORE, "", "%", 100.0, in_report=True)
+ACCURACY = Metric("accuracy", "Accuracy", "accuracy", SHARE, "", "%", 100.0, in_report=True)
 GREEDY = Metric(
-    "greedy_accuracy", "Greedy accuracy", "greedy accuracy", SCORE, "", "%", 100.0, in_report=True
+    "greedy_accuracy", "Greedy accuracy", "greedy accuracy", SHARE, "", "%", 100.0, in_report=True
 )
 _ERROR = {
     "mae": ("Mean absolute error", error_kind("mean absolute error")),
@@ -93,7 +94,7 @@ QUALITY = (
 )  # fmt: skip
 """On the test split."""
 ON_TRAINING_ROWS = (
-    Metric("train_accuracy", "Accuracy on the training split", "training accuracy", SCORE, "", "%",
+    Metric("train_accuracy", "Accuracy on the training split", "training accuracy", SHARE, "", "%",
            100.0, in_report=True),
     *(Metric(f"train_{column}", f"{title} on the training split", f"training {column}", kind,
              in_report=True)
@@ -105,7 +106,7 @@ PEAK_EPOCH = Metric(
 )  # fmt: skip
 AT_PEAK = (
     Metric("test_peak_accuracy", "Accuracy at the peak of the test curve",
-           "accuracy at the peak of the test curve", SCORE, "", "%", 100.0, in_report=True,
+           "accuracy at the peak of the test curve", SHARE, "", "%", 100.0, in_report=True,
            judged=False),
     *(Metric(f"test_peak_{column}", f"{title} at the best of the test curve",
              f"{column} at the best of the test curve", kind, in_report=True, judged=False)

@@ -31,10 +31,10 @@ def test_every_metric_is_a_documented_column_with_one_name() -> None:
     [("anon_peak_bytes", "memory"), ("load_s", "time"), ("step_ms_p95", "time"), ("mae", "loss"),
      ("monitor_cpu_seconds", "cpu-time"), ("gpu_power_w_mean", "use"), ("top5", "score"),
      ("perplexity", "loss"), ("gpu_energy_j", "energy"), ("cpu_percent_mean", "use"),
-     ("train_mae", "loss"), ("train_accuracy", "score"), ("peak_epoch", "epoch"),
+     ("train_mae", "loss"), ("train_accuracy", "share"), ("peak_epoch", "epoch"),
      ("best_epoch", "epoch"), ("first_epoch_excess_s", "excess"), ("first_epoch_s", "time"),
      ("inference_s_per_thousand", "time"), ("latency_ms_p99", "time"),
-     ("test_peak_perplexity", "loss"), ("greedy_accuracy", "score")],
+     ("test_peak_perplexity", "loss"), ("greedy_accuracy", "share")],
 )  # fmt: skip
 def test_metrics_are_known_by_their_column(column: str, kind: str) -> None:
     metric = find_metric(column, {**SCHEMA, column: pl.Float64()})
