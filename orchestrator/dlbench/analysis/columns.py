@@ -68,6 +68,25 @@ METRICS = (
     Column(
         "perplexity", pl.Float64, "exponential of the mean cross-entropy a token, on the test split"
     ),
+    Column(
+        "greedy_accuracy",
+        pl.Float64,
+        "share of right words where the decoder reads its own words, on test rows, 0 to 1",
+    ),
+    Column("decoded_rows", pl.Float64, "how many test rows were decoded for it"),
+    Column("train_accuracy", pl.Float64, "accuracy on the training split, after training"),
+    Column("train_mae", pl.Float64, "mean absolute error on the training split, after training"),
+    Column("train_mse", pl.Float64, "mean squared error on the training split, after training"),
+    Column("train_perplexity", pl.Float64, "perplexity on the training split, after training"),
+    Column(
+        "peak_epoch", pl.Float64, "after which epoch the first metric was best on the test split"
+    ),
+    Column(
+        "test_peak_accuracy", pl.Float64, "accuracy there: chosen by the test rows, so no result"
+    ),
+    Column("test_peak_mae", pl.Float64, "mean absolute error there: chosen by the test rows"),
+    Column("test_peak_mse", pl.Float64, "mean squared error there: chosen by the test rows"),
+    Column("test_peak_perplexity", pl.Float64, "perplexity there: chosen by the test rows"),
     Column("loss", pl.Float64, "mean training loss of the last epoch"),
     Column("train_s", pl.Float64, "training: first step, warm-up and steady steps"),
     Column("steady_s", pl.Float64, "training without first step and warm-up"),
@@ -78,6 +97,23 @@ METRICS = (
     Column("warm_up_s", pl.Float64, "phase warm-up"),
     Column("evaluate_s", pl.Float64, "phase evaluate"),
     Column("validate_s", pl.Float64, "phase validate: rows that decide when to stop"),
+    Column("decode_s", pl.Float64, "phase decode: greedy decoding"),
+    Column("evaluate_train_s", pl.Float64, "phase evaluate-train: metrics of the training split"),
+    Column("first_epoch_s", pl.Float64, "training time of the first epoch, without evaluation"),
+    Column(
+        "first_epoch_excess_s",
+        pl.Float64,
+        "the first epoch less the median of the later ones with as many steps",
+    ),
+    Column(
+        "inference_s_per_thousand",
+        pl.Float64,
+        "predictions of a thousand rows in batches of the recipe's size: median of passes",
+    ),
+    Column("latency_ms_median", pl.Float64, "time of a prediction of one row, median"),
+    Column(
+        "latency_ms_p99", pl.Float64, "time that 99 % of the predictions of one row took at most"
+    ),
     Column("best_epoch", pl.Float64, "whose weights the result is of"),
     Column("save_s", pl.Float64, "phase save"),
     Column("step_ms_median", pl.Float64, "median of the steady steps"),
@@ -131,7 +167,7 @@ IDENTITY = pl.String
 STEPS = (
     Column("id", IDENTITY, "the trial"),
     Column("epoch", pl.Int32, "from 1"),
-    Column("step", pl.Int32, "within the trial, from 1"),
+    Column("step", pl.Int64, "within the trial, from 1; of a very long trial every k-th is here"),
     Column("ms", pl.Float64, "how long it took"),
     Column("steady", pl.Boolean, "false for the first step and the warm-up"),
 )
@@ -155,7 +191,7 @@ SAMPLES = (
 
 PHASES = (
     Column("id", IDENTITY, "the trial"),
-    Column("phase", pl.String, "import, load, …, train, evaluate, validate, save"),
+    Column("phase", pl.String, "import, load, …, train, evaluate, …, save"),
     Column("start", pl.Float64, "seconds since launch"),
     Column("end", pl.Float64, "seconds since launch"),
 )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dlbench.cli.console import Json, print_json, print_table
+
+if TYPE_CHECKING:
+    from dlbench.analysis.metrics import Metric
 
 app = typer.Typer(help="Show what dlbench knows.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -192,7 +195,7 @@ def list_metrics(json: Json = False) -> None:
             "column": metric.column,
             "title": metric.title,
             "unit": metric.unit,
-            "better": "less" if metric.kind.less_is_better else "more",
+            "better": _better(metric),
             "compared_by": metric.kind.scale,
             "meaning": meanings.get(metric.column, ""),
         }
@@ -205,6 +208,12 @@ def list_metrics(json: Json = False) -> None:
     keys = ("name", "unit", "better", "column", "meaning")
     print_table(headings, [[row[key] for key in keys] for row in rows], droppable=("column",))
     typer.echo("Any other numeric column of the trials' table can be compared, too.")
+
+
+def _better(metric: Metric) -> str:
+    if not metric.judged:
+        return "neither"
+    return "less" if metric.kind.less_is_better else "more"
 
 
 @app.command("devices")

@@ -25,7 +25,8 @@ def register(app: typer.Typer) -> None:
         ] = None,
         only: Only = None,
         verbose: Annotated[
-            bool, typer.Option("--verbose", help="Also tests, p-values and intervals.")
+            bool,
+            typer.Option("--verbose", help="Also all other metrics, tests, p-values, intervals."),
         ] = False,
         json: Json = False,
     ) -> None:
@@ -99,8 +100,11 @@ def _print_answer(material: Material, campaign: Campaign, place: Path, *, verbos
     say(f"\n{whole.headline}", style="bold")
     for sentence in whole.summary:
         say(sentence)
-    for table, case in zip(case_tables(material), whole.cases, strict=True):
+    tables = case_tables(material, everything=verbose)
+    for table, case in zip(tables, whole.cases, strict=True):
         print_table(table.columns, table.rows, f"\n{table.title}", table.droppable)
+        if len(table.more[0]) > 1:
+            print_table(*table.more, "also measured")
         for sentence in (*table.sentences, *(table.details if verbose else ())):
             say(sentence)
         for warning in case.warnings:

@@ -90,6 +90,9 @@ class Choices:
     hz: Annotated[
         float, Option("--hz", f"Samples a second, {SLOWEST_HZ:g} to {FASTEST_HZ:g}.", "N")
     ] = DEFAULT_HZ
+    inference: Annotated[
+        bool, Option("--inference", "Also measure predictions: of 1000 rows, and of one.")
+    ] = False
     save: Annotated[bool, Option("--save", "Keep the trained weights.")] = False
     label: Annotated[
         str | None, Option("--label", "A name for the campaign, also of its folder.", "NAME")

@@ -60,6 +60,7 @@ class Trial:
     gpus: tuple[str, ...] = ()
     own_gpu: bool = False
     """Its GPU is a device of its own in the comparison (`--gpu each`)."""
+    inference: bool = False
     save: bool = False
     usual_variant: bool = True
     """Whether `variant` is the release's usual one, which need not be named."""
@@ -154,6 +155,7 @@ def draft(choices: Choices, engine: str) -> Draft:
             seconds=duration(suite.time_limit),
             gpus=gpus,
             own_gpu=own_gpu and device == "gpu",
+            inference=suite.inference,
             save=choices.save,
             usual_variant=variant == release.variants[0],
         )
@@ -213,6 +215,7 @@ def _merged(suite: Suite, choices: Choices) -> Suite:
         "steps": choices.steps,
         "data": choices.data,
         "time_limit": choices.time_limit,
+        "inference": choices.inference or None,
     }
     if choices.gpu not in (None, "none") and not choices.devices:
         changes["devices"] = ("gpu",)

@@ -14,10 +14,12 @@ bench/FORMATS.md has the formulas.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dlbench.planning.graph import GraphError, count_parameters
+from dlbench.planning.greedy_decoding import GREEDY, check_greedy
 
 Recipe = dict[str, Any]
 Optimizer = dict[str, Any]
@@ -37,8 +39,9 @@ METRICS = (
     "mean-absolute-error",
     "mean-squared-error",
     "perplexity",
+    GREEDY,
 )
-_BY_CLASS = ("softmax-cross-entropy", "accuracy", "perplexity")
+_BY_CLASS = ("softmax-cross-entropy", "accuracy", "perplexity", GREEDY)
 """Their targets are whole numbers, one for each place of the output's last axis."""
 
 
@@ -55,8 +58,12 @@ def recipe(
     clip: float | None = None,
     stopping: Stopping | None = None,
     augment: Augmentation | None = None,
+    evaluate: Sequence[str] = ("test",),
 ) -> Recipe:
-    """How a model is trained and judged; `warmup` steps are timed apart."""
+    """How a model is trained and judged; `warmup` steps are timed apart.
+
+    `evaluate`: the splits that the metrics are measured on, `test` and, at the end, `train`.
+    """
     return {
         "batch": batch,
         "epochs": epochs,
@@ -67,6 +74,7 @@ def recipe(
         "clip": clip,
         "stopping": stopping,
         "augment": augment,
+        "evaluate": list(evaluate),
         "losses": [dict(each) for each in losses],
         "metrics": [dict(each) for each in metrics],
     }
@@ -78,8 +86,12 @@ def loss(
     return {"name": name, "output": output, "target": target, "mask": mask, "weight": weight}
 
 
-def metric(name: str, output: str, target: str, *, mask: str | None = None) -> dict[str, Any]:
-    return {"name": name, "output": output, "target": target, "mask": mask}
+def metric(
+    name: str, output: str, target: str, *, mask: str | None = None, input: str | None = None
+) -> dict[str, Any]:
+    """`input`: of greedy-accuracy alone, the graph's input that gets the words that were found."""
+    own = {"name": name, "output": output, "target": target, "mask": mask}
+    return own if input is None else {**own, "input": input}
 
 
 def sgd(
@@ -194,6 +206,7 @@ def check(graph: Mapping[str, Any], recipe: Recipe) -> None:
                     f"The {kind} {spec['name']} reads {spec['output']!r}, which is not an output"
                     f" of graph {graph['name']!r}."
                 )
+    _check_metrics(graph, recipe)
     if not recipe["losses"]:
         raise GraphError(f"The recipe of {graph['name']!r} has no loss.")
     for spec in recipe["losses"]:
@@ -212,6 +225,28 @@ def check(graph: Mapping[str, Any], recipe: Recipe) -> None:
                 f"batchnorm {node['name']!r} has one value a channel in a batch of"
                 f" {recipe['batch']}: it has no variance. Use a larger batch."
             )
+
+
+def _check_metrics(graph: Mapping[str, Any], recipe: Recipe) -> None:
+    splits = recipe.get("evaluate", ["test"])
+    if "test" not in splits or not set(splits) <= {"test", "train"}:
+        raise GraphError(f"evaluate must be test, or test and train, not {', '.join(splits)}.")
+    for place, spec in enumerate(recipe["metrics"]):
+        if spec["name"] == GREEDY:
+            check_greedy(graph, spec)
+            if not place:
+                raise GraphError(
+                    f"{GREEDY} of graph {graph['name']!r} is measured at the end alone, so it"
+                    " can't be the first metric, which is measured after each epoch."
+                )
+        elif spec.get("input") is not None:
+            raise GraphError(f"The metric {spec['name']} has no `input`; only {GREEDY} has one.")
+    names = Counter(spec["name"].removeprefix("binary-") for spec in recipe["metrics"])
+    if twice := [name for name, often in names.items() if often > 1]:
+        raise GraphError(
+            f"The metric {twice[0]} of graph {graph['name']!r} is there twice; results have one"
+            " value of each name."
+        )
 
 
 def _check_optimizer(optimizer: Optimizer) -> None:

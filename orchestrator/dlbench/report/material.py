@@ -42,6 +42,8 @@ PHASES = {
     "train": "steady_s",
     "evaluate": "evaluate_s",
     "validate": "validate_s",
+    "decode": "decode_s",
+    "evaluate-train": "evaluate_train_s",
     "save": "save_s",
 }
 """The phases of a trial in their order, with their columns."""
@@ -49,7 +51,7 @@ PHASES = {
 _COLUMNS = (
     *(metric.column for metric in KNOWN if metric.in_report),
     *PHASES.values(),
-    "loss", "reason", "weights_sha256", "wall_s", "data_source", "cpu_percent_mean",
+    "loss", "reason", "weights_sha256", "wall_s", "data_source",
     "step_ms_p05", "step_ms_p95", "certificate", "lock", "started",
 )  # fmt: skip
 
@@ -134,10 +136,15 @@ class Material:
         return {name: first[name].framework for name in names}
 
     @cached_property
-    def metrics(self) -> tuple[Metric, ...]:
-        """Those that any complete trial has."""
+    def drawn(self) -> tuple[Metric, ...]:
+        """The metrics that any complete trial has."""
         shown = (metric for metric in KNOWN if metric.in_report)
         return tuple(m for m in shown if any(group.values(m) for group in self.groups))
+
+    @cached_property
+    def metrics(self) -> tuple[Metric, ...]:
+        """Those of them on which contenders are compared with the best."""
+        return tuple(metric for metric in self.drawn if metric.judged)
 
     @cached_property
     def all_pairs(self) -> bool:
@@ -182,7 +189,7 @@ class Material:
 
     def comparison(self, case: str, metric: Metric) -> Comparison | None:
         """As `compared`, for all metrics; those not tested are described against the best."""
-        if metric not in self.metrics:
+        if metric not in self.drawn:
             return None
         if metric in self.tested:
             compared = self.compared(case, metric)

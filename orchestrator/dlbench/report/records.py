@@ -101,6 +101,8 @@ def command_of(trial: Trial, repeats: int = 1) -> str:
         words += ["--memory", str(trial.memory_bytes)]
     if trial.device == "gpu" and trial.gpus:
         words += ["--gpu", ",".join(trial.gpus)]
+    if trial.inference:
+        words.append("--inference")
     if trial.seconds != _USUAL_SECONDS:
         words += ["--time-limit", f"{trial.seconds:g}s"]
     return shlex.join(words)

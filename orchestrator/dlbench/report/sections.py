@@ -6,10 +6,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from dlbench.analysis.metrics import (
+    AT_PEAK,
     CPU,
     CPU_ENERGY,
+    CPU_USE,
+    FIRST_EPOCH,
+    FIRST_EPOCH_EXCESS,
     GPU_ENERGY,
     GPU_MEMORY,
+    GPU_USE,
+    INFERENCE,
+    LATENCY,
+    LATENCY_P99,
+    MEAN_MEMORY,
+    ON_TRAINING_ROWS,
+    PEAK_EPOCH,
     PEAK_MEMORY,
     QUALITY,
     SPEED,
@@ -48,15 +59,20 @@ def sections(material: Material) -> Iterator[Section]:
     if ranked:
         yield Section("ranks", "Across workloads", ranked, tuple(sentences))
     made: tuple[Callable[[Material], Section | None], ...] = (
-        _bars("time", "Training time and throughput", (TRAINING, SPEED, STEP)),
-        _bars("quality", "Quality", QUALITY),
+        _bars(
+            "time",
+            "Training time and throughput",
+            (TRAINING, SPEED, STEP, FIRST_EPOCH, FIRST_EPOCH_EXCESS),
+        ),
+        _bars("inference", "Inference", (INFERENCE, LATENCY, LATENCY_P99)),
+        _bars("quality", "Quality", (*QUALITY, *ON_TRAINING_ROWS, PEAK_EPOCH, *AT_PEAK)),
         _with_words("convergence", "Convergence", convergence),
         _drawn("phases", "Where the time goes", phases),
         _drawn("steps", "Step times", step_times),
         _bars(
             "resources",
             "Memory, CPU and energy",
-            (PEAK_MEMORY, GPU_MEMORY, CPU, GPU_ENERGY, CPU_ENERGY),
+            (PEAK_MEMORY, MEAN_MEMORY, GPU_MEMORY, CPU, CPU_USE, GPU_USE, GPU_ENERGY, CPU_ENERGY),
         ),
         _drawn("timelines", "Resources over a trial", timelines),
         _drawn("memory", "Memory against speed", memory_against_speed),

@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from dlbench.analysis.groups import Group
-from dlbench.analysis.metrics import PEAK_MEMORY, QUALITY, STEP, TRAINING, Metric
+from dlbench.analysis.metrics import ASKED_FOR, PEAK_MEMORY, STEP, TRAINING, Metric
 from dlbench.report.answer import answer
 from dlbench.report.beside_numbers import cautions_of, of_case
 from dlbench.report.material import Material
 from dlbench.report.numbers import written
 from dlbench.report.records import campaign_commands, failures, machines
 
-_COLUMNS = (TRAINING, STEP, *QUALITY, PEAK_MEMORY)
+_COLUMNS = (TRAINING, STEP, *ASKED_FOR, PEAK_MEMORY)
 
 
 def markdown(material: Material) -> str:

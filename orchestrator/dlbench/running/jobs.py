@@ -53,6 +53,7 @@ def job_of(trial: Trial, data: PreparedData, action: Action = "train") -> Job:
         "recipe": workload.recipe,
         "budget": {"epochs": trial.epochs, "steps": trial.steps},
         "data": data.to_job(),
+        "inference": trial.inference,
         "save": trial.save,
     }
 
@@ -61,10 +62,10 @@ def identified(trials: Sequence[Trial], data: Mapping[str, PreparedData]) -> lis
     """The trials with their ids; `data` by workload.
 
     An id is the digest of all that defines what is run: the job (framework, version, adapter,
-    variant, device, setting, seed, threads, graph, recipe, budget, data, save), the lock and
-    the variables of the release, the code of bench, the engine, the number of the repeat, the
-    limits and the GPUs. It says nothing of where or when. Graph, recipe and data come in as digests
-    of their own, which are worked out once a workload: thousands of trials share them.
+    variant, device, setting, seed, threads, graph, recipe, budget, data, inference, save), the
+    lock and the variables of the release, the code of bench, the engine, the number of the repeat,
+    the limits and the GPUs. It says nothing of where or when. Graph, recipe and data come in as
+    digests of their own, which are worked out once a workload: thousands of trials share them.
     """
     heavy: dict[str, dict[str, str]] = {}
     built: dict[tuple[str, str], dict[str, Any]] = {}

@@ -36,6 +36,8 @@ class Suite:
     steps: int | None = None
     data: str = "real"
     time_limit: str = "24h"
+    inference: bool = False
+    """Whether predictions are measured, too."""
     origin: str = BUILT_IN
     """Where it comes from: dlbench, a folder of the search path, or a file of its own."""
 
@@ -120,6 +122,10 @@ def _checked(path: Path, key: str, value: object) -> object:
         if isinstance(value, int) and not isinstance(value, bool) and value >= least:
             return value
         wanted = f"a whole number from {least}"
+    elif key == "inference":
+        if isinstance(value, bool):
+            return value
+        wanted = "true or false"
     else:
         if isinstance(value, str):
             return value
