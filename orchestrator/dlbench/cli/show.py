@@ -47,7 +47,8 @@ def register(app: typer.Typer) -> None:
             if str(folder) not in things:
                 raise UserError(
                     f"`dlbench show {folder} {name}` is not possible.",
-                    "Write `dlbench show DIR`, `show workload NAME` or `show suite NAME`.",
+                    "Write `dlbench show DIR`, `dlbench show workload NAME` or"
+                    " `dlbench show suite NAME`.",
                 )
             things[str(folder)](name, as_json=json)
             return

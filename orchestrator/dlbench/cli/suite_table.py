@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from dlbench.cli.console import print_json, print_table, say
+from dlbench.planning.changes import texts_of, written
 
 if TYPE_CHECKING:
+    from dlbench.planning.changes import Value
     from dlbench.suites import Suite
     from dlbench.suites.extent import Extent
 
@@ -69,10 +71,10 @@ def _extent_words(extent: Extent) -> Iterator[str]:
     if extent.recipe:
         yield f"recipe with {_fields(extent.recipe)}"
     for field, values in extent.sweep.items():
-        yield f"{field} swept over {', '.join(map(str, values))}"
+        yield f"{field} swept over {', '.join(map(written, values))}"
     if extent.points:
         yield f"{len(extent.points)} points, the first {_fields(extent.points[0])}"
 
 
-def _fields(values: Mapping[str, object]) -> str:
-    return " ".join(f"{field}={value}" for field, value in values.items())
+def _fields(values: Mapping[str, Value]) -> str:
+    return " ".join(texts_of(values))

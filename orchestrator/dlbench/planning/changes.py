@@ -124,12 +124,13 @@ def _edited(recipe: Recipe, changes: Mapping[str, Value], where: Path | str) -> 
 def proven(changes: Iterable[str]) -> tuple[str, ...]:
     """Those of the changes that need a proof of their own.
 
-    A certificate draws every coefficient of the optimisers anew, and has batches of several sizes:
-    it holds for other numbers. It does not hold for another formula, nor for a batch of one row."""
+    A certificate draws every coefficient of the optimisers anew: it holds for others, too. It does
+    not hold for another formula, nor for another batch: some faults show at some sizes alone."""
     texts = tuple(changes)
-    formulas = [t for t in texts if t.startswith(("optimizer.name=", "optimizer.nesterov="))]
-    kept = ("optimizer.", "schedule", "clip") if formulas else ("schedule", "clip")
-    return tuple(t for t in texts if t.startswith(kept) or t == "batch=1")
+    kept: tuple[str, ...] = ("batch=", "schedule", "clip")
+    if any(text.startswith(("optimizer.name=", "optimizer.nesterov=")) for text in texts):
+        kept = (*kept, "optimizer.")
+    return tuple(text for text in texts if text.startswith(kept))
 
 
 def texts_of(changes: Mapping[str, Value]) -> tuple[str, ...]:

@@ -2,23 +2,24 @@
    chosen case is one of. */
 import { colour, ink } from "../colours.js";
 import { base, between, line, tip, valueAxis } from "../drawing.js";
-import { number } from "../numbers.js";
+import { brief, number } from "../numbers.js";
 import { isShown, page, state, unique } from "../page.js";
 
-const rowsOf = (data) => Array.from({ length: data.length }, (_, i) => data.row(i));
+const everyRow = (data) => Array.from({ length: data.length }, (_, i) => data.row(i));
 
-function axis(values, name, gap) {
+function costAxis(values, name, gap) {
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const log = least > 0 && most / least >= 8;
   return valueAxis({
     type: log ? "log" : "value", name: name + (log ? " (log scale)" : ""), nameLocation: "middle", nameGap: gap,
     scale: !log && least > 0.5 * most,
-    ...(log ? { min: least / 1.3, max: most * 1.3 } : {}),
+    ...(log ? { min: least / 1.3, max: most * 1.3,
+      axisLabel: { color: ink.soft, fontSize: 12, formatter: brief, hideOverlap: true, showMinLabel: false, showMaxLabel: false } } : {}),
   });
 }
 
 export function scaling(view) {
-  const every = rowsOf(view.data);
+  const every = everyRow(view.data);
   const here = every.filter((row) => row.case === page.cases[state.case].name);
   if (!here.length) return null;
   const field = view.choice("field", unique(here.map((row) => row.field)), here[0].field);
@@ -38,8 +39,8 @@ export function scaling(view) {
       ...base(),
       legend: { data: lines, top: 0, left: 0, textStyle: { color: ink.ink, fontSize: 12.5 }, inactiveColor: ink.line },
       grid: { left: 64, right: 20, top: legend + 8, bottom: 48 },
-      xAxis: axis(rows.map((row) => row.value), field, 28),
-      yAxis: axis(costs, metric.toLowerCase() + unit, 44),
+      xAxis: costAxis(rows.map((row) => row.value), field, 28),
+      yAxis: costAxis(costs, metric.toLowerCase() + unit, 44),
       series: lines.flatMap((name) => {
         const own = rows.filter((row) => row.contender === name);
         const shade = colour(name);
