@@ -14,7 +14,7 @@ from pathlib import Path
 
 from dlbench.errors import UserError, unknown
 from dlbench.planning.changes import FIELDS, Value, changed, read_value, texts_of, written
-from dlbench.shapes import shown
+from dlbench.shapes import LONGEST_NAME, shown
 from dlbench.suites.extent import Extent
 
 MOST_POINTS = 10_000
@@ -84,7 +84,10 @@ def _point(workload: str, extent: Extent, values: Mapping[str, Value], where: Pa
     own = {field: value for field, value in values.items() if field not in _RUN}
     changes = {**extent.recipe, **own}
     changed(workload, changes, where)
-    return Point(" ".join(texts_of(values)), texts_of(changes), **run)
+    text = " ".join(texts_of(values))
+    if len(text) > LONGEST_NAME:
+        raise UserError(f"{where}: a point of so many fields has no readable name.", "Sweep fewer.")
+    return Point(text, texts_of(changes), **run)
 
 
 def _count(field: str, value: Value, where: Path | str) -> int | None:

@@ -80,6 +80,16 @@ def test_what_is_not_possible_is_refused_at_planning(
         planned(**choices)
 
 
+def test_a_point_that_no_table_could_name_is_refused() -> None:
+    fields = ("batch", "warmup", "epochs", "optimizer.lr", "optimizer.momentum", "clip", "threads",
+              "schedule.factor", "schedule.every", "schedule.warmup")  # fmt: skip
+    sweep = (*(f"{field}=1" for field in fields if field != "optimizer.momentum"),
+             "schedule.name=step", "stopping.patience=100000", "stopping.validation=0.125",
+             "optimizer.weight_decay=0.00000012345678901", "augment.flip=true")  # fmt: skip
+    with pytest.raises(UserError, match="has no readable name"):
+        planned(sweep=sweep)
+
+
 def test_what_is_added_to_a_campaign_gets_all_its_points() -> None:
     there = planned(sweep=("batch=8,16",), frameworks=("numpy",), repeats=2, rows=100)
     added = extension(there, Choices(frameworks=("pytorch",)))
