@@ -9,9 +9,8 @@ from dlbench.cli.console import print_json, print_table, say
 from dlbench.planning.changes import texts_of, written
 
 if TYPE_CHECKING:
-    from dlbench.planning.changes import Value
     from dlbench.suites import Suite
-    from dlbench.suites.extent import Extent
+    from dlbench.suites.extent import Extent, Value
 
 
 def show_suite(name: str, *, as_json: bool) -> None:

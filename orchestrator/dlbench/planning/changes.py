@@ -9,17 +9,18 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dlbench import workloads
+from dlbench import extensions, workloads
 from dlbench.errors import UserError, unknown
+from dlbench.extensions import Extension
 from dlbench.planning import recipes
 from dlbench.planning.graph import GraphError
 from dlbench.planning.recipes import Recipe
+from dlbench.suites.extent import Value
 
-Value = bool | int | float | str | None
-"""None takes a part of the recipe away: `stopping=none`."""
 _PLAIN = ("batch", "shuffle", "warmup", "clip")
 _PARTS: dict[str, tuple[Callable[..., Any], ...]] = {
     "optimizer": tuple(recipes.OPTIMIZERS.values()),
@@ -145,4 +146,10 @@ def parsed(texts: Iterable[str]) -> dict[str, Value]:
 
 def recipe_of(name: str, changes: Iterable[str]) -> Recipe:
     """The recipe of a planned trial: that of its workload with its changes."""
+    return _recipe_of(name, tuple(changes), extensions.search_path())
+
+
+@cache
+def _recipe_of(name: str, changes: tuple[str, ...], _search_path: tuple[Extension, ...]) -> Recipe:
+    """Made once: trials are planned by the thousand."""
     return changed(name, parsed(changes), "plan.jsonl")

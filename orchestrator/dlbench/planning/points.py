@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dlbench.errors import UserError, unknown
-from dlbench.planning.changes import FIELDS, Value, changed, read_value, texts_of, written
+from dlbench.planning.changes import FIELDS, changed, read_value, texts_of, written
 from dlbench.shapes import LONGEST_NAME, shown
-from dlbench.suites.extent import Extent
+from dlbench.suites.extent import Extent, Value
 
 MOST_POINTS = 10_000
 _RUN = {"epochs": 10**9, "steps": 10**12, "threads": 10_000}

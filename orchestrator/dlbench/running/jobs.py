@@ -64,8 +64,7 @@ def rows_of(trial: Trial, data: PreparedData) -> dict[str, int] | None:
     """How many rows of each split the trial uses; None: all."""
     if trial.rows is None and trial.share is None:
         return None
-    whole = {split: next(iter(data.shapes(split).values()))[0] for split in data.splits}
-    return used_rows(whole, trial.rows, trial.share, data.name)
+    return used_rows(data.rows, trial.rows, trial.share, data.name)
 
 
 def identified(trials: Sequence[Trial], data: Mapping[str, PreparedData]) -> list[Trial]:

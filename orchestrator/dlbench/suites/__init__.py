@@ -13,7 +13,7 @@ from pathlib import Path
 from dlbench import extensions
 from dlbench.errors import UserError, unknown
 from dlbench.extensions import BUILT_IN
-from dlbench.suites.extent import BadExtent, Extent, Scale, checked
+from dlbench.suites.extent import BadExtent, Extent, SuiteScale, checked
 from dlbench.toml_file import read_toml
 
 _FOLDER = Path(__file__).parent
@@ -43,7 +43,7 @@ class Suite(Extent):
     time_limit: str = "24h"
     workload: Mapping[str, Extent] = field(default_factory=dict)
     """What is said of single workloads, by name."""
-    scales: Mapping[str, Scale] = field(default_factory=dict)
+    scales: Mapping[str, SuiteScale] = field(default_factory=dict)
     scale: str = ""
     """The chosen one; empty: the suite as it is."""
     origin: str = BUILT_IN
@@ -66,7 +66,7 @@ class Suite(Extent):
     def extent(self, workload: str) -> Extent:
         """All that is said of a workload: by the suite, then by the scale."""
         whole = Extent().below(self).below(self.workload.get(workload, Extent()))
-        small = self.scales.get(self.scale, Scale())
+        small = self.scales.get(self.scale, SuiteScale())
         return whole.below(small).below(small.workload.get(workload, Extent()))
 
 

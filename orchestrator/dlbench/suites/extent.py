@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Value = bool | int | float | str | None
+"""Of a recipe's field; None takes a part away: `stopping = "none"`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +44,7 @@ class Extent:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scale(Extent):
+class SuiteScale(Extent):
     """A named size of a suite: what it changes of the suite."""
 
     about: str = ""
@@ -97,7 +98,7 @@ def checked(key: str, value: Any, place: str = "") -> Any:
     if key in ("workload", "scales"):
         if not isinstance(value, dict):
             raise BadExtent(where, "a table")
-        kind = Extent if key == "workload" else Scale
+        kind = Extent if key == "workload" else SuiteScale
         return {name: _read(kind, item, f"{where}.{name}") for name, item in value.items()}
     if isinstance(value, str):
         return value

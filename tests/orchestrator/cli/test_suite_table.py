@@ -16,7 +16,7 @@ def test_a_suite_is_shown_with_its_study_scales_and_notes(command: Command) -> N
     assert "- Keras on TensorFlow, of no named version" in shown
     assert "dlbench run --suite sohail2022 --scale smoke" in shown
     points = command("show", "suite", "zvyagin2021").out
-    assert "all workloads: recipe with shuffle=false optimizer.name=adam" in points
+    assert "all workloads: recipe with shuffle=false" in points
     assert "cifar10-vgg16: 6 points, the first optimizer.lr=0.09901" in points
     content = json.loads(command("show", "suite", "history", "--json").out)
     assert content["releases"] == ["all"]

@@ -6,7 +6,8 @@ import pytest
 
 from dlbench import workloads
 from dlbench.errors import UserError
-from dlbench.planning.changes import Value, changed, parsed, proven, read_value, recipe_of, texts_of
+from dlbench.planning.changes import changed, parsed, proven, read_value, recipe_of, texts_of
+from dlbench.suites.extent import Value
 
 MNIST = "mnist-cnn"
 
