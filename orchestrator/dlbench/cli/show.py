@@ -94,6 +94,7 @@ def print_results(
 
 def _print_answer(material: Material, campaign: Campaign, place: Path, *, verbose: bool) -> None:
     from dlbench.analysis.circumstances import BUSY, others_load
+    from dlbench.analysis.scaling import lines_of, sentences
     from dlbench.cli.console import print_table, say
     from dlbench.cli.next_step import next_step
     from dlbench.cli.results_table import case_tables, failures
@@ -110,6 +111,8 @@ def _print_answer(material: Material, campaign: Campaign, place: Path, *, verbos
             say(sentence)
         for warning in case.warnings:
             say(f"! {warning}")
+    for number, sentence in enumerate(sentences(lines_of(material.cases))):
+        say(sentence if number else f"\n{sentence}")
     seen_busy = any(others_load(group) > BUSY for group in material.groups)
     busy = () if seen_busy else cautions(material.results.machines())
     for line in (*failures(material), *busy):

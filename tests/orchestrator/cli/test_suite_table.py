@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
+from tests.orchestrator.analysis.campaigns import write
+from tests.orchestrator.analysis.test_scaling import BATCHES
 from tests.orchestrator.command import Command
 
 
@@ -33,6 +36,17 @@ def test_a_suite_that_is_not_there(command: Command) -> None:
     printed = command("show", "suite", "sohail2023")
     assert printed.code == 2
     assert "Did you mean 'sohail2022'" in printed.err
+
+
+def test_show_names_the_points_and_says_how_cost_grows(command: Command, tmp_path: Path) -> None:
+    folder = write(tmp_path / "c", BATCHES)
+    shown = " ".join(command("show", str(folder)).out.split())
+    assert "digits-cnn (batch=8) (real data" in shown
+    assert "from batch 8 to 128 the time a row falls 4 times in a@1" in shown
+    compared = command("compare", str(folder)).out
+    assert "digits-cnn (batch=128)" in compared
+    one = command("show", str(folder), "--only", "point=batch=8").out
+    assert "batch=128" not in one
 
 
 def test_the_plan_names_the_points(command: Command) -> None:
