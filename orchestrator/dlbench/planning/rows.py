@@ -45,6 +45,6 @@ def used_rows(
             raise UserError(
                 f"A share of {share:g} leaves {used[split]} of the {rows:,} rows of split"
                 f" {split!r} of {data}.",
-                f"Give at least {_FEWEST / rows:.2g}.",
+                f"Give at least {_FEWEST / min(whole.values()):.2g}.",
             )
     return None if used == dict(whole) else used

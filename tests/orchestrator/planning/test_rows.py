@@ -35,7 +35,8 @@ def test_what_is_not_a_share_is_refused(text: str) -> None:
 
 
 def test_a_share_of_nothing_is_refused_when_it_is_planned() -> None:
-    with pytest.raises(UserError, match="leaves 0 of the 38 rows of split 'train' of petrol"):
+    words = r"leaves 0 of the 38 rows of split 'train' of petrol\. Give at least 0\.2\."
+    with pytest.raises(UserError, match=words):
         draft(Choices(workloads=("petrol-mlp",), scale="0.01"), "process")
     with pytest.raises(UserError, match="--rows 1 is not possible"):
         draft(Choices(rows=1), "process")
