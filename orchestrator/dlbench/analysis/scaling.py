@@ -57,11 +57,11 @@ def lines_of(cases: Sequence[Case]) -> list[Line]:
 
 def sentences(lines: Sequence[Line]) -> Iterator[str]:
     """From the smallest to the largest value: by how much what it costs changes in each."""
-    families = dict.fromkeys((line.family, line.field) for line in lines)
-    for family, field in families:
-        own = [line for line in lines if (line.family, line.field) == (family, field)]
-        low, high = own[0].points[0][0], own[0].points[-1][0]
-        same = [line for line in own if (line.points[0][0], line.points[-1][0]) == (low, high)]
+    together: dict[tuple[str, str, float, float], list[Line]] = {}
+    for line in lines:  # who failed at the largest value is told of up to where it came
+        key = line.family, line.field, line.points[0][0], line.points[-1][0]
+        together.setdefault(key, []).append(line)
+    for (family, field, low, high), same in together.items():
         time = SPEED if field == "batch" else TRAINING
         parts = [
             words

@@ -11,6 +11,7 @@ from dlbench.analysis.groups import cases_of
 from dlbench.analysis.results import open_results
 from dlbench.analysis.scaling import lines_of, sentences
 from dlbench.analysis.selection import only
+from dlbench.campaigns.outcomes import Outcome
 from dlbench.errors import UserError
 from dlbench.report.charts.scaling import scaling
 from dlbench.report.material import load
@@ -98,6 +99,17 @@ def test_what_is_not_the_batch_is_told_by_training_time(tmp_path: Path) -> None:
     cells = [*swept("a@1", "threads", {1: 4.0, 2: 2.5}), *swept("b@1", "threads", {1: 1, 2: 3})]
     (said,) = sentences(lines_of(load(write(tmp_path / "c", cells)).cases))
     assert "from threads 1 to 2 the training time falls 1.6 times in a@1, and grows 3 times" in said
+
+
+def test_who_came_less_far_is_told_of_up_to_there(tmp_path: Path) -> None:
+    failed = Cell("b@1", [1.0], point="batch=128", outcome=Outcome.OOM)
+    cells = [
+        *swept("a@1", "batch", {8: 1.0, 32: 2.0, 128: 4.0}),
+        *swept("b@1", "batch", {8: 1.0, 32: 1.0}), failed,
+    ]  # fmt: skip
+    said = list(sentences(lines_of(load(write(tmp_path / "c", cells)).cases)))
+    assert "from batch 8 to 128 the time a row falls 4 times in a@1;" in said[0]
+    assert "from batch 8 to 32 the time a row falls 4 times in b@1;" in said[1]
 
 
 def test_the_chart_has_a_line_for_every_contender_and_field(tmp_path: Path) -> None:
