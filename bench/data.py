@@ -111,15 +111,24 @@ def load(folder, data, graph, recipe):
         if spec["name"] in _REAL_VALUED
     }
     splits = {}
+    used = data.get("rows") or {}
     for split, files in data["splits"].items():
         arrays = {
-            name: np.load(os.path.join(folder, file), allow_pickle=False)
-            for name, file in files.items()
+            name: _read(os.path.join(folder, file), used.get(split)) for name, file in files.items()
         }
         for name, (low, high, what) in _ranges(graph, recipe, shapes).items():
             _check_range(split, name, arrays[name], low, high, what)
         splits[split] = Split(arrays, data.get("divide"), targets)
     return splits
+
+
+def _read(path, rows):
+    """The array of a file; `rows`: that many of its rows, drawn by their number alone."""
+    if rows is None:
+        return np.load(path, allow_pickle=False)
+    whole = np.load(path, mmap_mode="r", allow_pickle=False)  # most of it stays on the disk
+    drawn = np.random.RandomState(len(whole) % 2**32).permutation(len(whole))[:rows]
+    return np.array(whole[np.sort(drawn)])
 
 
 def _ranges(graph, recipe, shapes):

@@ -1,4 +1,4 @@
-"""Rows that are kept for validation, and images that are augmented."""
+"""Rows that are used, rows that are kept for validation, and images that are augmented."""
 
 from __future__ import annotations
 
@@ -27,6 +27,22 @@ def test_validation_takes_rows_from_training_and_leaves_the_test_alone() -> None
     assert labels["test"] == list(range(10))
     again = data.with_validation(splits, {"patience": 9, "validation": 0.25})
     assert again["validation"].batch(slice(None))["label"].tolist() == labels["validation"]
+
+
+def test_fewer_rows_are_the_same_in_every_array_and_every_trial(tmp_path: Path) -> None:
+    for name, values in (("x", np.arange(60.0).reshape(30, 2)), ("label", np.arange(30) * 2)):
+        np.save(tmp_path / f"{name}.npy", values)
+    files = {"x": "x.npy", "label": "label.npy"}
+    job = {"splits": {"train": files, "test": files}, "rows": {"train": 7}}
+    recipe: dict[str, list[object]] = {"losses": []}
+    splits = data.load(str(tmp_path), job, {"inputs": [], "nodes": []}, recipe)
+    assert (splits["train"].rows, splits["test"].rows) == (7, 30)
+    batch = splits["train"].batch(slice(None))
+    assert batch["x"][:, 0].tolist() == batch["label"].tolist(), "rows of two arrays were mixed"
+    assert sorted(batch["label"].tolist()) == batch["label"].tolist()
+    again = data.load(str(tmp_path), job, {"inputs": [], "nodes": []}, recipe)["train"]
+    assert again.batch(slice(None))["label"].tolist() == batch["label"].tolist()
+    assert batch["label"].tolist() != list(range(0, 14, 2)), "the first rows are not a draw"
 
 
 def test_a_part_is_divided_as_the_whole() -> None:

@@ -99,7 +99,8 @@ _MODEL = table_of(anything, {"parameters": COUNT, "weights_sha256": label})
 _STACK = table_of(anything, {"threads": optional(COUNT)})
 _FIELDS: dict[str, Shape] = {
     **dict.fromkeys(
-        ("release", "workload", "device", "engine", "setting", "variant", "lock"), label),
+        ("release", "workload", "device", "engine", "setting", "variant", "lock", "point"),
+        label),
     **dict.fromkeys(("index", "round", "seed", "repeat"), COUNT),
     "id": identity,
     "outcome": one_of([outcome.value for outcome in Outcome]),
@@ -113,7 +114,8 @@ _FIELDS: dict[str, Shape] = {
     "model": _MODEL,
     "stack": _STACK,
     "scale": record_of(
-        Scale, data=label, source=label, setting=label, cpus=optional(number(0.0, 1e6))
+        Scale, data=label, source=label, setting=label, cpus=optional(number(0.0, 1e6)),
+        name=label, changes=list_of(label, 100),
     ),
     "certified": optional(flag),
     "certificate": optional(identity),

@@ -43,6 +43,13 @@ class Scale:
     cpus: float | None = None
     memory_bytes: int | None = None
     setting: str = ""
+    name: str = ""
+    """The scale that was asked for: `smoke`, `0.01`; empty: none."""
+    rows: int | None = None
+    """Training rows that were used; None: all."""
+    test_rows: int | None = None
+    changes: list[str] = field(default_factory=list)
+    """What differs from the workload's recipe: `optimizer.lr=0.1`."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +72,8 @@ class TrialResult:
     started: str
     wall_s: float
     metrics: Metrics
+    point: str = ""
+    """The point of a sweep: `batch=8 threads=2`."""
     resources: Resources | None = None
     """What it used; None: it was not sampled."""
     curve: list[dict[str, Any]] = field(default_factory=list)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -118,13 +117,15 @@ def list_datasets(json: Json = False) -> None:
 
 @app.command("suites")
 def list_suites(json: Json = False) -> None:
-    """The suites: what each compares.
+    """The suites: what each compares, and the scales it has.
 
     \b
     dlbench list suites
+    dlbench run --suite sohail2022 --scale smoke
     """
     from dataclasses import asdict
 
+    from dlbench.cli.suite_table import count
     from dlbench.suites import suites
 
     known = suites().values()
@@ -132,23 +133,21 @@ def list_suites(json: Json = False) -> None:
         print_json([asdict(suite) for suite in known])
         return
     print_table(
-        ["suite", ">workloads", ">releases", ">repeats", "origin", "about"],
+        ["suite", ">workloads", ">releases", ">repeats", "scales", "origin", "about"],
         [
             [
                 s.name,
-                _count(s.workloads),
-                str(len(s.releases)),
+                count(s.workloads),
+                count(s.releases),
                 str(s.repeats or "as needed"),
+                ", ".join(s.scales),
                 s.origin,
                 s.about,
             ]
             for s in known
         ],
     )
-
-
-def _count(names: Sequence[str]) -> str:
-    return "all" if "all" in names else str(len(names))
+    typer.echo("`dlbench show suite NAME` has the study, the scales and the notes.")
 
 
 @app.command("adapters")

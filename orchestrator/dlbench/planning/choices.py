@@ -73,6 +73,23 @@ class Choices:
     at_most: Annotated[
         int | None, Option("--at-most", "With --until: the most trials of each contender.", "N")
     ] = None
+    sweep: Annotated[
+        tuple[str, ...],
+        Option(
+            "--sweep",
+            "Values of a recipe's field or of threads: batch=1,8,32. Repeatable: a grid.",
+            "FIELD=VALUE,…",
+        ),
+    ] = ()
+    scale: Annotated[
+        str | None,
+        Option(
+            "--scale",
+            "A share of the rows (0.01), or a scale of the suite: smoke, short, full.",
+            "SHARE|NAME",
+        ),
+    ] = None
+    rows: Annotated[int | None, Option("--rows", "At most so many rows of each split.", "N")] = None
     seed: Annotated[int | None, Option("--seed", "The first repeat's seed.", "N")] = None
     epochs: Annotated[int | None, Option("--epochs", "Epochs instead of the recipe's.", "N")] = None
     steps: Annotated[int | None, Option("--steps", "Stop after this many steps.", "N")] = None

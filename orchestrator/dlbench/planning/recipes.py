@@ -254,11 +254,20 @@ def _check_optimizer(optimizer: Optimizer) -> None:
         value = optimizer.get(name)
         if value is None:
             continue
-        above = value > low if name in ("lr", "epsilon") else value >= low
-        if not (above and value < high):
-            raise GraphError(f"{optimizer['name']}: {name} of {value} is outside its range.")
+        strict = name in ("lr", "epsilon")
+        if not ((value > low if strict else value >= low) and value < high):
+            span = _span(low, high, strict)
+            raise GraphError(
+                f"{optimizer['name']}: {name} of {value} is outside its range, {span}."
+            )
     if optimizer.get("nesterov") and not optimizer["momentum"]:
         raise GraphError("sgd: nesterov needs a momentum above 0.")
+
+
+def _span(low: float, high: float, above: bool = False) -> str:
+    """`above 0`, `from 0 to below 1`."""
+    start = f"{'above' if above else 'from'} {low:g}"
+    return f"{start} to below {high:g}" if high < math.inf else start
 
 
 def _check_course(graph: Mapping[str, Any], recipe: Recipe) -> None:
@@ -270,7 +279,10 @@ def _check_course(graph: Mapping[str, Any], recipe: Recipe) -> None:
             raise GraphError(f"There is no schedule {name!r}; use {kinds}.")
         for key, (low, high) in _COURSE.items():
             if key in schedule and not low <= schedule[key] < high:
-                raise GraphError(f"schedule {name}: {key} of {schedule[key]} is outside its range.")
+                raise GraphError(
+                    f"schedule {name}: {key} of {schedule[key]} is outside its range,"
+                    f" {_span(low, high)}."
+                )
     if clip is not None and not 0 < clip < math.inf:
         raise GraphError(f"clip of {clip} is not a norm above 0.")
     stop = recipe.get("stopping")
@@ -339,6 +351,8 @@ def check_data(
             )
     rows = next(iter(shapes.values()))[0]
     share = (recipe.get("stopping") or {}).get("validation")
+    if share and not 0 < round(rows * share) < rows:
+        raise GraphError(f"{share:g} of {rows} rows can't be kept to tell when to stop.")
     rows -= round(rows * share) if share else 0
     last = rows % recipe["batch"] or recipe["batch"]
     for node in _trained(graph, recipe):

@@ -239,7 +239,7 @@ def load(
         raise UserError(
             f"{path} has no trial that has ended.", f"`dlbench watch {path}` follows it."
         )
-    cases = sorted(cases_of(trials, "release", _COLUMNS), key=lambda case: case.label)
+    cases = cases_of(trials, "release", _COLUMNS)
     certificates = (one for s in results.sources for one in read_certificates(s.folder))
     return Material(
         results,

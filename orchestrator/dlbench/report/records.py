@@ -93,6 +93,12 @@ def command_of(trial: Trial, repeats: int = 1) -> str:
         words += ["--steps", str(trial.steps)]
     else:
         words += ["--epochs", str(trial.epochs)]
+    for change in trial.changes:
+        words += ["--sweep", change]
+    if trial.share is not None:
+        words += ["--scale", f"{trial.share:g}"]
+    if trial.rows is not None:
+        words += ["--rows", str(trial.rows)]
     if trial.threads is not None:
         words += ["--threads", str(trial.threads)]
     if trial.cpus is not None:

@@ -35,6 +35,7 @@ from dlbench.report.charts.history import history
 from dlbench.report.charts.memory_against_speed import memory_against_speed
 from dlbench.report.charts.phases import phases
 from dlbench.report.charts.ranks import ranks
+from dlbench.report.charts.scaling import scaling
 from dlbench.report.charts.seeds import seeds
 from dlbench.report.charts.speed_ups import speed_ups
 from dlbench.report.charts.step_times import step_times
@@ -77,6 +78,7 @@ def sections(material: Material) -> Iterator[Section]:
         _drawn("timelines", "Resources over a trial", timelines),
         _drawn("memory", "Memory against speed", memory_against_speed),
         _drawn("speed-ups", "GPU against CPU", speed_ups),
+        _with_words("scaling", "Over what was swept", scaling),
         _with_words("history", "Over the releases", history),
         _with_words("seeds", "Reproducibility", seeds),
         _with_words("confusion", "Confusion matrices", confusion),
