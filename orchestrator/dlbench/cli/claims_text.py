@@ -79,8 +79,8 @@ def print_judged(judged: JudgedStudy, verbose: bool) -> None:
     if idle:
         total = sum(map(len, idle.values()))
         say(f"\nNothing was measured on {count(total, 'other claim')}. It would take:")
-        for takes, ids in idle.items():
-            say(f"- {takes}: {listing(some([_short(name) for name in ids], _MOST_IDS))}")
+        for what, ids in idle.items():
+            say(f"- {what}: {listing(some([_short(name) for name in ids], _MOST_IDS))}")
 
 
 def _short(name: str) -> str:

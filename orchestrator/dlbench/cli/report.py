@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from dlbench.cli import completion
 from dlbench.cli.console import Json
 from dlbench.cli.options import CampaignFolder, Only
 
@@ -30,6 +31,14 @@ def register(app: typer.Typer) -> None:
                 help="Where it goes (default: into DIR, or beside the archive); - prints it.",
             ),
         ] = None,
+        study: Annotated[
+            str | None,
+            typer.Option(
+                metavar="STUDY",
+                help="Judge this study's claims, too; none: the one that the suite is of.",
+                autocompletion=completion.studies,
+            ),
+        ] = None,
         open: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
         json: Json = False,
     ) -> None:
@@ -51,7 +60,7 @@ def register(app: typer.Typer) -> None:
         if format not in _SUFFIXES:
             raise unknown("format", format, _SUFFIXES)
         folder = folder or newest()
-        material = making.load(folder, only)
+        material = making.load(folder, only, study)
         text = getattr(making, format)(material)
         if out == Path("-"):
             sys.stdout.write(text)

@@ -23,6 +23,8 @@ from dlbench.errors import UserError
 from dlbench.statistics.comparison import Comparison
 from dlbench.statistics.intervals import Interval
 from dlbench.statistics.verdicts import Decision, Verdict
+from dlbench.studies.claims import Study
+from dlbench.studies.reading import study_of
 from dlbench.versions import release_order
 
 ALWAYS_TESTED = (TRAINING, *QUALITY)
@@ -103,6 +105,8 @@ class Material:
     cases: tuple[Case, ...]
     """By label; their groups by framework and version."""
     certificates: tuple[Certificate, ...]
+    study: Study | None = None
+    """The published study whose claims are judged."""
     _compared: dict[Metric, dict[str, CaseComparison]] = field(default_factory=dict, repr=False)
     _across: dict[Metric, tuple[WorkloadRanking, ...]] = field(default_factory=dict, repr=False)
     _described: dict[Metric, dict[str, Comparison]] = field(default_factory=dict, repr=False)
@@ -205,8 +209,9 @@ class Material:
         return None
 
 
-def load(path: Path, chosen: str | None = None) -> Material:
-    """A campaign, read for a report; `chosen`: only these of its trials (`--only`)."""
+def load(path: Path, chosen: str | None = None, study: str | None = None) -> Material:
+    """A campaign, read for a report; `chosen`: only these of its trials (`--only`); `study`: whose
+    claims are judged, where that is not the campaign's suite."""
     results = only(open_results(path), chosen)
     trials = results.trials()
     if not len(trials):
@@ -219,6 +224,7 @@ def load(path: Path, chosen: str | None = None) -> Material:
         results,
         tuple(replace(case, groups=tuple(sorted(case.groups, key=_order))) for case in cases),
         tuple(sorted(certificates, key=_place)),
+        study_of(results, study),
     )
 
 

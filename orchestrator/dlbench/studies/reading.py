@@ -62,19 +62,25 @@ def studies() -> tuple[Study, ...]:
     return tuple(find(name) for name in names())
 
 
-def of_campaign(results: Results, name: str | None) -> Study:
-    """The study of this name; without one, that of the campaign's suite."""
+def study_of(results: Results, name: str | None) -> Study | None:
+    """The study of this name; without one, that of the campaign's suite, if it is of a study."""
     if name is not None:
         return find(name)
     suites = {source.about.suite for source in results.sources}
     found = [name for name in names() if suites == {name}]
-    if not found:
-        listed = ", ".join(sorted(map(repr, suites)))
+    return find(found[0]) if found else None
+
+
+def of_campaign(results: Results, name: str | None) -> Study:
+    """As `study_of`; a campaign of none is an error."""
+    study = study_of(results, name)
+    if study is None:
+        suites = sorted({source.about.suite for source in results.sources})
         raise UserError(
-            f"The campaign's suite ({listed}) is not a study.",
+            f"The campaign's suite ({', '.join(map(repr, suites))}) is not a study.",
             f"Say whose claims are asked about: --study {'|'.join(names())}.",
         )
-    return find(found[0])
+    return study
 
 
 @lru_cache(maxsize=16)

@@ -61,7 +61,7 @@ class Trials:
 
     def device(self, claim: Claim, workload: str, quantity: Quantity) -> str:
         """The claim's; where the device changes nothing but rounding, one that has trials."""
-        wanted = DEVICES if claim.device == "both" else (claim.device,)
+        wanted: tuple[str, ...] = DEVICES if claim.device == "both" else (claim.device,)
         others = [device for device in DEVICES if device not in wanted]
         for device in (*wanted, *(others if quantity.any_device else ())):
             if self.runs.has(workload, device):
