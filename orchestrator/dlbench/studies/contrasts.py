@@ -260,17 +260,14 @@ class Contrast:
         return shift, around
 
     def words(self, divisor: int) -> str:
-        """`0.3 points lower [-0.1, 0.7]`-like: how the first compares with the second."""
+        """`ratio keras to mxnet 0.5 [0.4, 0.6]`: how the first compares with the second."""
         found = self.interval(divisor)
         if found is None:
             return ""
         shift, around = found
-        percent = self.quantity.in_points
-        factor = 100 if percent else self.quantity.factor
-        if self.quantity.kind.scale == "ratio":
-            said, factor = "ratio", 1
-        else:
-            said = "difference in points" if percent else "difference"
+        kind = self.quantity.kind
+        factor = 1.0 if kind.scale == "ratio" else kind.factor * self.quantity.factor
+        said = kind.scale if not kind.unit else f"{kind.scale} in {kind.unit}"
         text = f"{said} {self.first.name} to {self.second.name} {number(shift * factor, 3)}"
         if around is None:
             return f"{text}, no interval from so few runs"

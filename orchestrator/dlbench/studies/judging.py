@@ -315,12 +315,7 @@ def _how_contradicted(claim: Claim, made: Statement) -> str:
     if made.ordered and all(sign < 0 for _, _, sign in made.ordered):
         return "what was seen is the other way round"
     assert claim.smallest is not None
-    quantity = QUANTITIES[claim.metric]
-    least = f"a factor of {claim.smallest:g}"
-    if quantity.kind.scale == "difference":
-        least = quantity.shown(claim.smallest)
-        if quantity.in_points:
-            least = f"{number(100 * claim.smallest)} point{'' if claim.smallest == 0.01 else 's'}"
+    least = QUANTITIES[claim.metric].kind.size(claim.smallest)
     which = "the difference" if len(made.contrasts) == 1 else "at least one of the differences"
     return f"{which} is shown to be smaller than what matters ({least})"
 

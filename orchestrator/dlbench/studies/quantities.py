@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dlbench.statistics.measurements import LOSS, MEMORY, SCORE, TIME, USE, Kind
+from dlbench.statistics.measurements import LOSS, MEMORY, SCORE, SHARE, TIME, USE, Kind
 from dlbench.statistics.words import number
 
 _MIB = 1 / 2**20
@@ -36,14 +36,9 @@ class Quantity:
     def column_on(self, device: str) -> str:
         return self.gpu_column if self.gpu_column and device == "gpu" else self.column
 
-    @property
-    def in_points(self) -> bool:
-        """Whether a share is shown in percent."""
-        return self.unit == "%" and self.kind is SCORE
-
     def shown(self, value: float, sd: float | None = None) -> str:
         """In the unit of the published figures: `80.1 ± 0.3 %`, `7.2 ± 0.1 s`, `1:10:30`."""
-        if self.in_points:
+        if self.kind is SHARE:
             value, sd = 100 * value, None if sd is None else 100 * sd
         if self.unit == "h:mm:ss":
             spread = "" if sd is None else f" ± {number(sd, 2)} s"
@@ -66,11 +61,11 @@ def _use(
 
 
 QUANTITIES = {
-    "accuracy": _quality("accuracy", "accuracy", SCORE, "%"),
+    "accuracy": _quality("accuracy", "accuracy", SHARE, "%"),
     "mae": _quality("mean absolute error", "mae", LOSS, "eV/atom"),
     "mse": _quality("mean squared error", "mse", LOSS),
     "peak_epoch": _quality("peak epoch", "peak_epoch", LOSS),
-    "convergence": _quality("mean accuracy over the epochs", "curve_accuracy", SCORE, "%"),
+    "convergence": _quality("mean accuracy over the epochs", "curve_accuracy", SHARE, "%"),
     "train_time": Quantity("training time", "train_s", TIME, "h:mm:ss"),
     "test_time": Quantity("time to predict 1000 rows", "inference_s_per_thousand", TIME, "s"),
     "inference_time": Quantity("time to predict", "inference_s_per_thousand", TIME, "s"),
@@ -92,6 +87,6 @@ QUANTITIES = {
         failures_count=False,
     ),
     "mae_sd_fixed_seed": Quantity("spread of the error at one seed", "mae", LOSS, "eV/atom"),
-    "accuracy_gap": _quality("difference of accuracies", "", SCORE, "%"),
+    "accuracy_gap": _quality("difference of accuracies", "", SHARE, "%"),
     "mutual_information": _quality("mutual information with the difference", "", SCORE),
 }  # fmt: skip

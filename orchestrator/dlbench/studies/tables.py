@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dlbench.analysis.groups import Group
-from dlbench.statistics.measurements import SCORE, TIME
+from dlbench.statistics.measurements import TIME
 from dlbench.studies.claims import Published, Study
 from dlbench.studies.contrasts import Side, combined, side_of
 from dlbench.studies.quantities import QUANTITIES, Quantity
@@ -152,7 +152,7 @@ def _made(
     if not any(cell.measured for cell, _, _ in cells.values()):
         return None
     rows = [(who, tuple(cells[w, who][0] for w in workloads)) for who in study.contenders]
-    if quantity.kind in (TIME, SCORE) or quantity.needs_real_data:
+    if quantity.kind is TIME or quantity.needs_real_data:
         rows.append((BEST, tuple(_best(study, w, cells, quantity) for w in workloads)))
     return StudyTable(title, tuple(workloads), tuple(rows))
 

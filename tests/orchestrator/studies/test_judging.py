@@ -77,9 +77,8 @@ def test_with_equal_models_no_difference(tmp_path: Path) -> None:
     judged = on(results, "02")
     verdict = intended(judged)
     assert verdict.word is Word.CONTRADICTED and verdict.here is None
-    assert verdict.beside == (
-        "at least one of the differences is shown to be smaller than what matters (1 point)",
-    )
+    (said,) = verdict.beside
+    assert said.endswith("is shown to be smaller than what matters (1 percentage point)")
     assert judged.verdicts[As.PUBLISHED] is None  # not run
     assert "pytorch 71.92 %" in judged.published[0]
     assert not judged.could_show and "5 pairs cannot reach 0.05" in judged.why
@@ -90,7 +89,7 @@ def test_a_difference_that_is_there_is_supported(tmp_path: Path) -> None:
     verdict = intended(on(results, "02"))
     assert verdict.word is Word.SUPPORTED and verdict.takes == ()
     assert len(verdict.groups) == 6
-    assert "difference in points" in verdict.difference and "[" in verdict.difference
+    assert "difference in percentage points" in verdict.difference and "[" in verdict.difference
 
 
 def test_comparable_needs_equivalence_not_a_failed_test(tmp_path: Path) -> None:
