@@ -15,7 +15,7 @@ from enum import StrEnum
 from dlbench.analysis.groups import Group
 from dlbench.analysis.results import ALPHA, Results
 from dlbench.statistics.evidence import Tau, holm_divisors
-from dlbench.statistics.sample_size import fewest_repeats, holm, least_p
+from dlbench.statistics.sample_size import holm, least_p, pairs_needed
 from dlbench.statistics.words import count, listing, number, some
 from dlbench.studies.claims import Claim, Study, Type, sentence
 from dlbench.studies.formulas import statement
@@ -279,16 +279,17 @@ def _smaller(study: Study, claim: Claim, made: Statement) -> str:
 def _repeats(made: Statement, alpha: float, family: int) -> list[str]:
     """How many repeats would do, where there are too few or what was measured leaves it open."""
     sizes = [c.aligned.size for c in made.contrasts if c.aligned is not None]
-    runs = [side.runs for side in made.sides if side.runs]
-    few = [size.needed for size in sizes if not size.enough]
+    runs = min((side.runs for side in made.sides if side.runs), default=0)
+    needed = max((size.needed for size in sizes if not size.enough), default=0)
     if not sizes:
-        needed = fewest_repeats(alpha, family)
-        few = [needed] if runs and min(runs) < needed else []
-    if few:
-        return [f"{max(few)} repeats of each (here {min(runs)})"]
+        # each side by itself against a bound; one of them refutes them all, on either of two sides
+        parts = 2 * len(made.sides) if made.evidence.lean < 0 else 1
+        needed = pairs_needed(alpha, family * parts)
+    if runs < needed:
+        return [f"{needed} repeats of each (here {runs})"]
     if _missing(made):
         return []
-    return [f"more than {count(min(runs), 'repeat')}: what was seen allows both"]
+    return [f"more than {count(runs, 'repeat')}: what was seen allows both"]
 
 
 def _beside(claim: Claim, made: Statement, word: Word) -> list[str]:

@@ -71,7 +71,7 @@ QUANTITIES = {
     "inference_time": Quantity("time to predict", "inference_s_per_thousand", TIME, "s"),
     "first_epoch_time": Quantity("time of the first epoch", "first_epoch_s", TIME, "s"),
     "first_epoch_excess": Quantity(
-        "excess time of the first epoch", "first_epoch_excess_s", TIME, "s"
+        "excess time of the first epoch", "first_epoch_excess_s", LOSS, "s"
     ),
     "speedup": Quantity("speed-up from CPU to GPU", "", TIME),
     "cpu_percent": _use("CPU use", "cpu_percent_mean", USE, "%"),

@@ -149,7 +149,7 @@ def reduced(study: Study, group: Group, workload: str) -> str:
     if row["budget_steps"] is not None:
         said.append(f"{row['budget_steps']} steps")
     elif whole.epochs is not None and (row["budget_epochs"] or 0) < whole.epochs:
-        said.append(f"{row['budget_epochs']} of {whole.epochs} epochs")
+        said.append(f"{row['budget_epochs'] or 0} of {whole.epochs} epochs")
     rows = [
         one["samples"] / one["epochs"] for one in group.complete if one["samples"] and one["epochs"]
     ]
