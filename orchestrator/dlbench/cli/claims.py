@@ -115,7 +115,7 @@ def register(app: typer.Typer) -> None:
                 if name not in known:
                     raise unknown("claim", name, known, f"dlbench claims {chosen.name}")
             these = [known[name] for name in dict.fromkeys(claim)]
-        judged = judged_by(chosen, results, alpha, these)
+        judged = judged_by(chosen, results, results.share(alpha), these)
         if json:
             print_json({**judged_json(judged), "exit_code": judged.exit_code})
         else:

@@ -71,7 +71,7 @@ def study_part(material: Material) -> StudyPart | None:
     study = material.study
     if study is None:
         return None
-    judged = judge(study, material.results)
+    judged = judge(study, material.results, material.rate.alpha)
     runs = study_runs(study, material.results)[As.INTENDED]
     place = {str(row["id"]): i for i, group in enumerate(material.groups) for row in group.rows}
     tables = study_tables(study, runs) if runs is not None else ()

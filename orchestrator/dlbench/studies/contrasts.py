@@ -91,7 +91,7 @@ def side_of(
             quantity,
             (group,),
             None,
-            f"{quantity.words} is not measured yet",
+            f"a measurement of {quantity.words}, which dlbench does not make",
         )
     measured = group.measurements(Metric(column, column, quantity.words, quantity.kind))
     if not quantity.failures_count:
@@ -103,7 +103,7 @@ def side_of(
 
 def _refused(measured: Measurements, quantity: Quantity, name: str) -> str:
     if not measured.values:
-        return f"{quantity.words} of {name} was not measured"
+        return f"a measurement of {quantity.words}"
     reasons = reasons_alone(measured, quantity.kind)
     return f"{name}: {listing([one.value for one in reasons])}" if reasons else ""
 
@@ -139,7 +139,7 @@ def combined(name: str, sides: list[Side], how: str, quantity: Quantity) -> Side
             quantity,
             groups,
             None,
-            why or f"{quantity.words} was not measured",
+            why or f"a measurement of {quantity.words}",
         )
     tables = []
     for part in parts:

@@ -24,6 +24,7 @@ from dlbench.studies.runs import As, StudyRuns, reduced, study_runs
 from dlbench.studies.statements import DEVICES, Statement, Trials
 
 _MOST_NAMED = 3
+_TRIALS = "trials of "
 _BY_TAU = (Type.RANKING, Type.ASSOCIATION)
 
 
@@ -57,9 +58,9 @@ class Verdict:
 
     @property
     def words(self) -> str:
-        if self.here is None or self.word is not Word.CANNOT_TELL:
+        if self.here in (None, Word.CANNOT_TELL):
             return self.word.value
-        return f"{self.word.value}; at this scale {self.here.value}"
+        return f"{self.word.value}; at this scale {self.here}"
 
 
 @dataclass(frozen=True)
@@ -217,10 +218,19 @@ def _untested(claim: Claim, made: Statement | None) -> Verdict:
 
 
 def _missing(made: Statement) -> list[str]:
-    """What was not measured, not proven or not comparable."""
+    """What was not run, not measured, not proven or not comparable; alike things in one phrase."""
     whys = [side.why for side in made.sides if side.why]
     whys += [contrast.why_not for contrast in made.contrasts if contrast.why_not]
-    return some(list(dict.fromkeys(whys)), _MOST_NAMED)
+    phrases: dict[str, list[str]] = {}
+    for why in dict.fromkeys(whys):
+        lead, on, device = why.rpartition(" on the ")
+        apart = bool(on) and lead.startswith(_TRIALS)
+        phrases.setdefault(f"{on}{device}" if apart else why, []).append(lead if apart else "")
+    said = []
+    for what, leads in phrases.items():
+        names = [lead.removeprefix(_TRIALS) for lead in leads if lead]
+        said.append(f"{_TRIALS}{listing(names)}{what}" if names else what)
+    return some(said, _MOST_NAMED)
 
 
 def _verdict(

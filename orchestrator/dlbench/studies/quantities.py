@@ -11,7 +11,7 @@ from dlbench.statistics.measurements import LOSS, MEMORY, SCORE, SHARE, TIME, US
 from dlbench.statistics.words import number
 
 _MIB = 1 / 2**20
-_LONG = 60.0
+_LONG = 600.0
 """Seconds from which a time is written as h:mm:ss."""
 
 

@@ -90,7 +90,7 @@ class Trials:
 
     def _speed_up(self, claim: Claim, name: str, workload: str, made: Statement) -> Side:
         time = QUANTITIES["train_time"]
-        both = [self.side(claim, name, workload, time, Statement(), device) for device in DEVICES]
+        both = [self.side(claim, f"{name}@{device}", workload, time, made) for device in DEVICES]
         side = combined(name, both, "ratio", QUANTITIES["speedup"])
         made.sides.append(side)
         return side

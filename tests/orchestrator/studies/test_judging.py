@@ -140,10 +140,7 @@ def test_part_of_what_is_claimed_cannot_support_it(tmp_path: Path) -> None:
     times = dict(zip(RELEASES, (80.0, 60.0, 90.0, 100.0, 110.0, 200.0), strict=True))
     verdict = intended(on(results_of(tmp_path, cells("mnist-cnn", times)), "10"))
     assert verdict.word is Word.CANNOT_TELL
-    assert verdict.takes == (
-        "trials of cifar10-cnn on the CPU",
-        "trials of cifar100-cnn on the CPU",
-    )
+    assert verdict.takes == ("trials of cifar10-cnn and cifar100-cnn on the CPU",)
     some = {name: time for name, time in times.items() if name != "theano"}
     verdict = intended(on(results_of(tmp_path / "b", cells("mnist-cnn", some)), "10"))
     assert verdict.takes[0] == "trials of theano@1.0.2 on mnist-cnn (CPU)"
