@@ -75,7 +75,7 @@ def print_judged(judged: JudgedStudy, verbose: bool) -> None:
         else:
             first = one.verdicts[As.INTENDED]
             takes = first.takes if first is not None else ("trials of the study's releases",)
-            idle.setdefault(listing(takes) or "trials", []).append(one.claim.id)
+            idle.setdefault("; ".join(takes) or "trials", []).append(one.claim.id)
     if idle:
         total = sum(map(len, idle.values()))
         say(f"\nNothing was measured on {count(total, 'other claim')}. It would take:")

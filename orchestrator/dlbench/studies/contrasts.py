@@ -33,6 +33,9 @@ from dlbench.statistics.sample_size import room_for_noise
 from dlbench.statistics.words import listing, number
 from dlbench.studies.quantities import Quantity
 
+_NOT_RUN = "not run"
+NOBODY = "all"
+
 
 @dataclass(frozen=True)
 class Side:
@@ -48,7 +51,9 @@ class Side:
     measurements: Measurements | None
     """None: nothing was measured."""
     why: str = ""
-    """Why there is nothing."""
+    """Why there is nothing, other than that it was not run."""
+    not_run: str = ""
+    """The release that was not run there; `all`: nobody was."""
 
     @property
     def middle(self) -> float | None:
@@ -79,9 +84,9 @@ def finished(measurements: Measurements | None) -> list[float]:
 def side_of(
     name: str, workload: str, device: str, group: Group | None, quantity: Quantity, missing: str
 ) -> Side:
-    """`missing`: what to say where there is no group."""
+    """`missing`: the release that was not run, where there is no group."""
     if group is None:
-        return Side(name, workload, device, quantity, (), None, missing)
+        return Side(name, workload, device, quantity, (), None, not_run=missing)
     column = quantity.column_on(device)
     if not column or column not in group.rows[0]:
         return Side(
@@ -131,6 +136,8 @@ def combined(name: str, sides: list[Side], how: str, quantity: Quantity) -> Side
     groups = tuple(group for side in sides for group in side.groups)
     why = next((side.why for side in sides if side.why), "")
     parts = [side.measurements for side in sides]
+    if any(side.not_run for side in sides):
+        return Side(name, workload, "both", quantity, groups, None)
     if why or any(part is None or part.keys is None for part in parts):
         return Side(
             name,
@@ -185,7 +192,7 @@ class Contrast:
         """Why they can't be compared; empty if they can."""
         for side in (self.first, self.second):
             if side.why or side.measurements is None:
-                return side.why
+                return side.why or _NOT_RUN
         assert self.first.measurements is not None and self.second.measurements is not None
         reasons = reasons_between(self.first.measurements, self.second.measurements)
         if not reasons:

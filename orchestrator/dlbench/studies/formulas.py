@@ -14,7 +14,7 @@ from itertools import combinations
 from dlbench.statistics.evidence import CERTAIN, UNKNOWN, Evidence, all_of, any_of, most_of
 from dlbench.studies import associations
 from dlbench.studies.claims import Claim
-from dlbench.studies.contrasts import Contrast, combined, finished, side_of
+from dlbench.studies.contrasts import NOBODY, Contrast, combined, finished, side_of
 from dlbench.studies.quantities import QUANTITIES, Quantity
 from dlbench.studies.statements import DEVICES, Statement, Trials, across_workloads, lies_beyond
 
@@ -94,7 +94,7 @@ def _differs_somewhere(f: Trials, claim: Claim, made: Statement) -> Evidence:
                 group = None
                 if conditions is not None:
                     group = f.runs.under(conditions, workload, device, name)
-                missing = f"trials of {f.study.frameworks[name].release} on {workload}"
+                missing = f.study.frameworks[name].release if conditions is not None else NOBODY
                 sides.append(side_of(name, workload, device, group, quantity, missing))
             made.sides += sides
             pair = f.contrast(sides[0], sides[1], quantity, made)

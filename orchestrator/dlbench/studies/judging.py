@@ -18,13 +18,13 @@ from dlbench.statistics.evidence import Tau, holm_divisors
 from dlbench.statistics.sample_size import holm, least_p, pairs_needed
 from dlbench.statistics.words import count, listing, number, some
 from dlbench.studies.claims import Claim, Study, Type, sentence
+from dlbench.studies.contrasts import NOBODY
 from dlbench.studies.formulas import statement
 from dlbench.studies.quantities import QUANTITIES
 from dlbench.studies.runs import As, StudyRuns, reduced, study_runs
 from dlbench.studies.statements import DEVICES, Statement, Trials
 
-_MOST_NAMED = 3
-_TRIALS = "trials of "
+_MOST_NAMED, _MOST_WORKLOADS = 3, 4
 _BY_TAU = (Type.RANKING, Type.ASSOCIATION)
 
 
@@ -219,18 +219,21 @@ def _untested(claim: Claim, made: Statement | None) -> Verdict:
 
 def _missing(made: Statement) -> list[str]:
     """What was not run, not measured, not proven or not comparable; alike things in one phrase."""
-    whys = [side.why for side in made.sides if side.why]
-    whys += [contrast.why_not for contrast in made.contrasts if contrast.why_not]
-    phrases: dict[str, list[str]] = {}
-    for why in dict.fromkeys(whys):
-        lead, on, device = why.rpartition(" on the ")
-        apart = bool(on) and lead.startswith(_TRIALS)
-        phrases.setdefault(f"{on}{device}" if apart else why, []).append(lead if apart else "")
+    releases: dict[tuple[str, str], dict[str, None]] = {}
+    for side in made.sides:
+        if side.not_run:
+            releases.setdefault((side.workload, side.device), {})[side.not_run] = None
+    places: dict[tuple[str, str], list[str]] = {}
+    for (workload, device), these in releases.items():
+        who = "" if NOBODY in these else listing(some(list(these), _MOST_NAMED))
+        places.setdefault((who, device), []).append(workload)
     said = []
-    for what, leads in phrases.items():
-        names = [lead.removeprefix(_TRIALS) for lead in leads if lead]
-        said.append(f"{_TRIALS}{listing(names)}{what}" if names else what)
-    return some(said, _MOST_NAMED)
+    for (who, device), workloads in places.items():
+        of = f"{who} on " if who else ""
+        said.append(f"trials of {of}{listing(some(workloads, _MOST_WORKLOADS))}, {device.upper()}")
+    whys = [side.why for side in made.sides if side.why]
+    whys += [one.why_not for one in made.contrasts if one.first.runs and one.second.runs]
+    return [*said, *some(list(dict.fromkeys(filter(None, whys))), _MOST_NAMED)]
 
 
 def _verdict(

@@ -8,8 +8,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from dlbench.analysis.results import Results
 from dlbench.environments import strict_toml
 from dlbench.errors import UserError, unknown
 from dlbench.studies.claims import (
@@ -27,6 +27,9 @@ from dlbench.studies.claims import (
     Type,
 )
 from dlbench.studies.quantities import QUANTITIES
+
+if TYPE_CHECKING:
+    from dlbench.analysis.results import Results
 
 FOLDER = Path(__file__).resolve().parent
 _COLUMNS = (

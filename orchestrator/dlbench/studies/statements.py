@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from dlbench.statistics.evidence import UNKNOWN, Evidence, Tau, kendall
 from dlbench.studies.claims import Claim, Study
-from dlbench.studies.contrasts import Contrast, Side, combined, side_of
+from dlbench.studies.contrasts import NOBODY, Contrast, Side, combined, side_of
 from dlbench.studies.quantities import QUANTITIES, Quantity
 from dlbench.studies.runs import StudyRuns
 
@@ -50,11 +50,9 @@ class Trials:
         who, _, own = name.partition("@")
         place: str = own or device or self.device(claim, workload, quantity)
         group = self.runs.group(workload, place, who)
-        release = self.study.frameworks[who].release
+        missing = self.study.frameworks[who].release
         if not self.runs.has(workload, place):
-            missing = f"trials of {workload} on the {place.upper()}"
-        else:
-            missing = f"trials of {release} on {workload} ({place.upper()})"
+            missing = NOBODY
         side = side_of(name, workload, place, group, quantity, missing)
         made.sides.append(side)
         return side

@@ -68,7 +68,7 @@ def _table(study: Study, runs: StudyRuns, name: str, device: str, seeds: str) ->
 
     def cell(workload: str, who: str) -> tuple[TableCell, float | None, float | None]:
         group = _of_seeds(runs.group(workload, device, who), seeds)
-        side = side_of(who, workload, device, group, quantity, "")
+        side = side_of(who, workload, device, group, quantity, who)
         figure = _figure(study, device, workload, who, name, seeds)
         return _cell(side, quantity, figure), side.middle, figure.value if figure else None
 
@@ -113,10 +113,7 @@ def _speed_ups(study: Study, runs: StudyRuns) -> StudyTable | None:
     workloads = [w for w in study.workloads if all(runs.has(w, device) for device in DEVICES)]
 
     def cell(workload: str, who: str) -> tuple[TableCell, float | None, float | None]:
-        both = [
-            side_of(who, workload, d, runs.group(workload, d, who), time, "not run")
-            for d in DEVICES
-        ]
+        both = [side_of(who, workload, d, runs.group(workload, d, who), time, who) for d in DEVICES]
         side = combined(who, both, "ratio", quantity)
         figures = [_figure(study, d, workload, who, "train_time", "") for d in DEVICES]
         value = None

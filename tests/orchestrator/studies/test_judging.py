@@ -140,10 +140,10 @@ def test_part_of_what_is_claimed_cannot_support_it(tmp_path: Path) -> None:
     times = dict(zip(RELEASES, (80.0, 60.0, 90.0, 100.0, 110.0, 200.0), strict=True))
     verdict = intended(on(results_of(tmp_path, cells("mnist-cnn", times)), "10"))
     assert verdict.word is Word.CANNOT_TELL
-    assert verdict.takes == ("trials of cifar10-cnn and cifar100-cnn on the CPU",)
+    assert verdict.takes == ("trials of cifar10-cnn and cifar100-cnn, CPU",)
     some = {name: time for name, time in times.items() if name != "theano"}
     verdict = intended(on(results_of(tmp_path / "b", cells("mnist-cnn", some)), "10"))
-    assert verdict.takes[0] == "trials of theano@1.0.2 on mnist-cnn (CPU)"
+    assert verdict.takes[0] == "trials of theano@1.0.2 on mnist-cnn, CPU"
 
 
 def test_a_smaller_scale_answers_for_itself_alone(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_a_claim_of_a_gpu_is_not_judged_by_a_cpu(tmp_path: Path) -> None:
     results = results_of(tmp_path, cells("cifar10-cnn", times))
     verdict = intended(on(results, "24"))
     assert verdict.word is Word.CANNOT_TELL and verdict.p is None
-    assert verdict.takes == ("trials of cifar10-cnn on the GPU",)
+    assert verdict.takes == ("trials of cifar10-cnn, GPU",)
 
 
 def test_an_accuracy_of_another_device_counts_and_says_so(tmp_path: Path) -> None:
