@@ -25,6 +25,8 @@ from dlbench.errors import UserError
 from dlbench.statistics.comparison import Comparison
 from dlbench.statistics.intervals import Interval
 from dlbench.statistics.verdicts import Decision, Verdict
+from dlbench.studies.claims import Study
+from dlbench.studies.reading import study_of
 from dlbench.versions import release_order
 
 ALWAYS_TESTED = (TRAINING, *QUALITY)
@@ -108,6 +110,8 @@ class Material:
     """By label; their groups by framework and version."""
     certificates: tuple[Certificate, ...]
     rate: ErrorRate
+    study: Study | None = None
+    """The published study whose claims are judged."""
     _compared: dict[Metric, dict[str, CaseComparison]] = field(default_factory=dict, repr=False)
     _questions: dict[Metric, int] = field(default_factory=dict, repr=False)
     _across: dict[Metric, tuple[WorkloadRanking, ...]] = field(default_factory=dict, repr=False)
@@ -230,9 +234,14 @@ class Material:
 
 
 def load(
-    path: Path, chosen: str | None = None, alpha: float = ALPHA, over: str = "workload"
+    path: Path,
+    chosen: str | None = None,
+    alpha: float = ALPHA,
+    over: str = "workload",
+    study: str | None = None,
 ) -> Material:
-    """A campaign, read for a report; `chosen`: only these of its trials (`--only`)."""
+    """A campaign, read for a report; `chosen`: only these of its trials (`--only`); `study`: whose
+    claims are judged, where that is not the campaign's suite."""
     results = only(open_results(path), chosen)
     trials = results.trials()
     if not len(trials):
@@ -246,6 +255,7 @@ def load(
         tuple(replace(case, groups=tuple(sorted(case.groups, key=_order))) for case in cases),
         tuple(sorted(certificates, key=_place)),
         error_rate(results, alpha, over),
+        study_of(results, study),
     )
 
 

@@ -56,6 +56,8 @@ class Section:
 
 def sections(material: Material) -> Iterator[Section]:
     yield Section("summary", "Summary", block="matrix")
+    if material.study is not None:
+        yield Section("study", f"The study {material.study.name}", block="study")
     ranked, sentences = ranks(material)
     if ranked:
         yield Section("ranks", "Across workloads", ranked, tuple(sentences))

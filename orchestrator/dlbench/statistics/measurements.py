@@ -43,7 +43,8 @@ class Kind:
         """`a factor of 1.05`, `2.5 percentage points`, `0.25`."""
         if self.scale == "ratio":
             return f"a factor of {number(difference)}"
-        return f"{number(difference * self.factor)} {self.unit}".rstrip()
+        shown = number(difference * self.factor)
+        return f"{shown} {self.unit.removesuffix('s') if shown == '1' else self.unit}".rstrip()
 
 
 TIME = Kind("time", "ratio", True, "faster", "slower", "fastest")
