@@ -61,7 +61,8 @@ class Trials:
         """The claim's; where the device changes nothing but rounding, one that has trials."""
         wanted: tuple[str, ...] = DEVICES if claim.device == "both" else (claim.device,)
         others = [device for device in DEVICES if device not in wanted]
-        for device in (*wanted, *(others if quantity.any_device else ())):
+        possible: list[str] = [*wanted, *(others if quantity.any_device else ())]
+        for device in possible:
             if self.runs.has(workload, device):
                 return device
         return wanted[0]
