@@ -34,7 +34,7 @@ def test_fewer_rows_are_the_same_in_every_array_and_every_trial(tmp_path: Path) 
         np.save(tmp_path / f"{name}.npy", values)
     files = {"x": "x.npy", "label": "label.npy"}
     job = {"splits": {"train": files, "test": files}, "rows": {"train": 7}}
-    recipe: dict[str, list[object]] = {"losses": []}
+    recipe: dict[str, list[object]] = {"losses": [], "metrics": []}
     splits = data.load(str(tmp_path), job, {"inputs": [], "nodes": []}, recipe)
     assert (splits["train"].rows, splits["test"].rows) == (7, 30)
     batch = splits["train"].batch(slice(None))

@@ -229,7 +229,7 @@ def _mean_step(epochs: Sequence[Mapping[str, Any]], written: float) -> float:
     """The mean of all steady steps; `written`: the mean of those whose times were written."""
     if all((epoch.get("every") or 1) == 1 for epoch in epochs):
         return written
-    steady = sum(_steps_of(epoch) - epoch["first"] for epoch in epochs)
+    steady: int = sum(_steps_of(epoch) - epoch["first"] for epoch in epochs)
     first_ms: float = sum(sum(epoch["steps_ms"][: epoch["first"]]) for epoch in epochs)
     all_s: float = sum(epoch["steps_s"] for epoch in epochs)
     return (1000.0 * all_s - first_ms) / steady

@@ -146,7 +146,10 @@ def parsed(texts: Iterable[str]) -> dict[str, Value]:
 
 def recipe_of(name: str, changes: Iterable[str]) -> Recipe:
     """The recipe of a planned trial: that of its workload with its changes."""
-    return _recipe_of(name, tuple(changes), extensions.search_path())
+    changes = tuple(changes)
+    if not changes:
+        return workloads.find(name).recipe
+    return _recipe_of(name, changes, extensions.search_path())
 
 
 @cache
