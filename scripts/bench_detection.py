@@ -6,7 +6,7 @@ An image of 600x1000 pixels, stride 16, 15 anchors: 35,910 of them, 6,000 candid
 proposals in training and 300 in evaluation. Three kinds of answers: scores by chance, scores that
 are alike within a cell (more boxes overlap), and large shifts (fewer do). The baseline is
 suppression as it is usually written, the best box against all that are left, on the same
-candidates. Both are measured in turn within this run, and the least disturbed time of each counts.
+candidates. Both are measured in turn within this run, and the least processor time of each counts.
 It runs in every environment: Python 3.6 and NumPy.
 """
 
@@ -70,9 +70,9 @@ def one_after_another(boxes, scores, threshold, most):
 
 
 def milliseconds(action):
-    begun = time.perf_counter()
+    begun = time.process_time()
     action()
-    return 1000 * (time.perf_counter() - begun)
+    return 1000 * (time.process_time() - begun)
 
 
 def measure(rounds):

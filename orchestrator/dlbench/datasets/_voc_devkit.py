@@ -156,6 +156,8 @@ def decoded(
             if image.size != size[::-1]:
                 found, said = ("{} x {}".format(*one) for one in (image.size, size[::-1]))
                 raise UserError(f"has {found} pixels where its annotation says {said}")
+            if max(size) > LARGEST_SIDE:
+                raise UserError(f"is higher or wider than {LARGEST_SIDE} pixels")
             return np.asarray(image.convert("RGB"))
     except UserError as error:
         problems.add(name, error.problem)

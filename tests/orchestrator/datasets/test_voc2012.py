@@ -387,6 +387,9 @@ def test_images_are_decoded(tmp_path: Path) -> None:
     assert found is not None and (found == pixels).all() and not problems.count
     grey = _voc_devkit.decoded(packed(pixels[:, :, 0], "PNG"), "a", (80, 100), library, problems)
     assert grey is not None and grey.shape == (80, 100, 3)
+    long = packed(np.zeros((60, 501, 3), np.uint8), "PNG")
+    assert _voc_devkit.decoded(long, "a", (60, 501), library, problems) is None
+    assert problems.said == ["a: is higher or wider than 500 pixels"]
     huge = bytearray(packed(pixels[:1, :1], "PNG"))
     huge[16:24] = (40_000).to_bytes(4, "big") * 2  # the header's size; its checksum is not read
     for content, expected in [
