@@ -6,7 +6,11 @@ import numpy as np
 
 from bench.ops import shapes_of
 
-_REAL_VALUED = ("sigmoid-cross-entropy", "mean-squared-error", "mean-absolute-error")
+_REAL_VALUED = (
+    "sigmoid-cross-entropy", "mean-squared-error", "mean-absolute-error", "binary-accuracy",
+)  # fmt: skip
+BY_CLASS = ("softmax-cross-entropy", "accuracy", "perplexity", "greedy-accuracy")
+"""Losses and metrics whose targets are classes: places of the output's last axis."""
 
 
 class Split:
@@ -102,20 +106,29 @@ def load(folder, data, graph, recipe):
     """{"train": Split, "test": Split} of the job's data."""
     shapes = {name: tuple(shape) for name, shape in shapes_of(graph).items()}
     targets = {
-        loss["target"]: shapes[loss["output"]]
-        for loss in recipe["losses"]
-        if loss["name"] in _REAL_VALUED
+        spec["target"]: shapes[spec["output"]]
+        for spec in recipe["losses"] + recipe["metrics"]
+        if spec["name"] in _REAL_VALUED
     }
     splits = {}
+    used = data.get("rows") or {}
     for split, files in data["splits"].items():
         arrays = {
-            name: np.load(os.path.join(folder, file), allow_pickle=False)
-            for name, file in files.items()
+            name: _read(os.path.join(folder, file), used.get(split)) for name, file in files.items()
         }
         for name, (low, high, what) in _ranges(graph, recipe, shapes).items():
             _check_range(split, name, arrays[name], low, high, what)
         splits[split] = Split(arrays, data.get("divide"), targets)
     return splits
+
+
+def _read(path, rows):
+    """The array of a file; `rows`: that many of its rows, drawn by their number alone."""
+    if rows is None:
+        return np.load(path, allow_pickle=False)
+    whole = np.load(path, mmap_mode="r", allow_pickle=False)  # most of it stays on the disk
+    drawn = np.random.RandomState(len(whole) % 2**32).permutation(len(whole))[:rows]
+    return np.array(whole[np.sort(drawn)])
 
 
 def _ranges(graph, recipe, shapes):
@@ -128,8 +141,8 @@ def _ranges(graph, recipe, shapes):
         if node.get("lengths"):
             what = "lengths of {!r}".format(node["name"])
             ranges[node["lengths"]] = (1, shapes[node["inputs"][0]][0], what)
-    for spec in recipe["losses"]:
-        if spec["name"] == "softmax-cross-entropy":
+    for spec in recipe["losses"] + recipe["metrics"]:
+        if spec["name"] in BY_CLASS:
             what = "classes of {!r}".format(spec["output"])
             ranges[spec["target"]] = (0, shapes[spec["output"]][-1] - 1, what)
         if spec["mask"]:

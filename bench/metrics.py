@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from bench import decoding
+
 MOST_KEPT = 64000000
 """Bytes of raw outputs that are kept: those of a language model would be twenty gigabytes."""
 SIGN = {
@@ -15,16 +17,17 @@ SIGN = {
 
 
 def evaluate(model, split, recipe, batch=None):
-    """({metric: value}, {output: raw predictions}) of the model on a split.
+    """({metric: value}, {output: raw predictions}) of the model on a split, without decoding.
 
     Sums are kept batch by batch. Of the raw predictions the first rows are returned, as many as fit
     into MOST_KEPT bytes, and at least one.
     """
-    sums = [np.zeros(2) for _ in recipe["metrics"]]
+    wanted = [metric for metric in recipe["metrics"] if metric["name"] != decoding.NAME]
+    sums = [np.zeros(2) for _ in wanted]
     parts, room = {}, MOST_KEPT
     for piece in split.batches(batch or recipe["batch"]):
         outputs = model.predict(piece)
-        for metric, total in zip(recipe["metrics"], sums):
+        for metric, total in zip(wanted, sums):
             mask = piece[metric["mask"]] if metric["mask"] else None
             total += _tally(
                 metric["name"], outputs[metric["output"]], piece[metric["target"]], mask
@@ -34,10 +37,7 @@ def evaluate(model, split, recipe, batch=None):
             for output, value in outputs.items():
                 parts.setdefault(output, []).append(value[:rows])
                 room -= value.nbytes  # below 0 once a batch did not fit: no gap in the rows
-    values = {
-        metric["name"]: _value(metric["name"], total)
-        for metric, total in zip(recipe["metrics"], sums)
-    }
+    values = {metric["name"]: _value(metric["name"], total) for metric, total in zip(wanted, sums)}
     return values, {name: np.concatenate(arrays) for name, arrays in parts.items()}
 
 

@@ -10,6 +10,7 @@ import copy
 
 import numpy as np
 
+from bench.data import BY_CLASS
 from bench.ops import shapes_of
 
 _REAL_VALUED = ("sigmoid-cross-entropy", "mean-squared-error", "mean-absolute-error")
@@ -109,7 +110,7 @@ class Batches:
         batch = {spec["name"]: self._input(spec, count) for spec in self._graph["inputs"]}
         for spec in self._recipe["losses"] + self._recipe["metrics"]:
             shape = (count,) + tuple(self._shapes[spec["output"]])
-            places = shape[:-1] if spec["name"] in ("softmax-cross-entropy", "accuracy") else shape
+            places = shape[:-1] if spec["name"] in BY_CLASS else shape
             if spec["target"] not in batch:
                 batch[spec["target"]] = self._target(spec["target"], shape, places)
             if spec["mask"] and spec["mask"] not in batch:

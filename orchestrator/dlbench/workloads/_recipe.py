@@ -30,6 +30,7 @@ def read_recipe(table: Table, outputs: Collection[str]) -> dict[str, Any]:
         "clip": table.get("clip", float) if table.values.get("clip") is not None else None,
         "stopping": _optional(table, "stopping", lambda each: _called(each, recipes.stopping)),
         "augment": _optional(table, "augment", lambda each: _called(each, recipes.augmentation)),
+        "evaluate": table.strings("evaluate") if "evaluate" in table.values else ["test"],
         "losses": [
             {
                 **_head(loss, recipes.LOSSES, outputs, {"weight"}),
@@ -37,8 +38,13 @@ def read_recipe(table: Table, outputs: Collection[str]) -> dict[str, Any]:
             }
             for loss in table.tables("losses")
         ],
-        "metrics": [_head(metric, recipes.METRICS, outputs) for metric in table.tables("metrics")],
+        "metrics": [_metric(metric, outputs) for metric in table.tables("metrics")],
     }
+
+
+def _metric(table: Table, outputs: Collection[str]) -> dict[str, Any]:
+    own = _head(table, recipes.METRICS, outputs, {"input"})
+    return {**own, "input": table.get("input", str)} if "input" in table.values else own
 
 
 def _optional(
