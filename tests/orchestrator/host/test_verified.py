@@ -59,7 +59,8 @@ def test_what_failed_is_not_written(catalog: Path) -> None:
     name = "tensorflow@1.11.0"
     (line,) = verified.record(proofs(name, but="mnist-cnn"), "cpu", "gpu")
     assert line == f"{name}: not recorded, not proven: session on mnist-cnn."
-    (line,) = verified.record(proofs(name, but="mnist-cnn")[15:18], "cpu", "gpu")
+    few = [e for e in proofs(name, but="mnist-cnn") if e["workload"].startswith("mnist-")]
+    (line,) = verified.record(few, "cpu", "gpu")
     assert line == f"{name}: not recorded, not proven: session on mnist-cnn."
     assert recorded(catalog, name) == ("cpu",)
 
@@ -68,7 +69,9 @@ def test_a_way_to_train_that_was_not_tried_is_lacking(catalog: Path) -> None:
     name = "mxnet@1.3.0"
     hybrid = [each for each in proofs(name) if each["variant"] == "hybrid"]
     (line,) = verified.record(hybrid, "cpu", "gpu")
-    assert line == f"{name}: not recorded, not proven: imperative on cifar10-cnn and 35 more."
+    first, *others = workloads()
+    lacking = f"imperative on {first} and {len(others)} more"
+    assert line == f"{name}: not recorded, not proven: {lacking}."
     assert recorded(catalog, name) == ("cpu",)
 
 
@@ -78,12 +81,13 @@ def test_a_way_to_train_that_was_not_tried_is_lacking(catalog: Path) -> None:
 def test_some_workloads_are_named(catalog: Path, partial: bool, start: str) -> None:
     name = "tensorflow@1.11.0"
     without = {name} if partial else set()
+    first, second, *_ = workloads()
     verified.record(proofs(name)[:1], "cpu", "gpu", without)
-    assert recorded(catalog, name)[1:] == (f"{start} on cifar10-cnn only",)
+    assert recorded(catalog, name)[1:] == (f"{start} on {first} only",)
     verified.record(proofs(name)[:2], "cpu", "gpu", without)
-    assert recorded(catalog, name)[1:] == (f"{start} on cifar10-cnn, cifar10-densenet121 only",)
+    assert recorded(catalog, name)[1:] == (f"{start} on {first}, {second} only",)
     (row,) = [line for line in verified.page().splitlines() if f"| {name} |" in line]
-    assert "on cifar10-cnn, cifar10-densenet121 only |" in row
+    assert f"on {first}, {second} only |" in row
     # every workload stands for some, before and after
     verified.record(proofs(name), "cpu", "gpu", without)
     whole = recorded(catalog, name)
