@@ -7,7 +7,7 @@ import threading
 import time
 import traceback
 
-from bench import __version__, formats, gpus
+from bench import __version__, formats, full_memory
 
 EXIT = {"ok": 0, "unsupported": 3, "import-failed": 4, "diverged": 5, "gpu-oom": 6, "oom": 7}
 _THREAD_VARIABLES = (
@@ -50,7 +50,7 @@ def _run(job, data, out, events):
         adapter = importlib.import_module("bench.adapters." + job["adapter"])
     except Exception as error:
         traceback.print_exc()
-        return "import-failed", "{}: {}".format(type(error).__name__, error)
+        return "import-failed", full_memory.described(error)
     events.write("phase", phase="import", seconds=round(time.monotonic() - start, 6))
     from bench import trial, verify
 
@@ -62,12 +62,10 @@ def _run(job, data, out, events):
         return "unsupported", str(error)
     except formats.Diverged as error:
         return "diverged", str(error)
-    except MemoryError as error:
-        return "oom", str(error) or "MemoryError"
     except Exception as error:
         traceback.print_exc()
-        text = "{}: {}".format(type(error).__name__, error)
-        return gpus.memory_outcome(text, job["device"]) or "crashed", text
+        full = full_memory.outcome(error, job["device"])
+        return full or "crashed", full_memory.described(error)
 
 
 def _hold_lifeline():

@@ -1,4 +1,4 @@
-"""Which GPUs this trial can see, held against those that it was given; and how a full one is told.
+"""Which GPUs this trial can see, held against those that it was given.
 
 The driver is asked in a process of its own, so that the framework finds it untouched.
 """
@@ -24,24 +24,6 @@ if driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0:
         if driver.cuDeviceGet(ctypes.byref(device), number) == 0 and ask(uuid, device) == 0:
             print(bytes(uuid).hex())
 """
-
-_FULL = (
-    # PyTorch, c10/cuda/CUDACachingAllocator.cpp; MXNet, src/storage/pooled_storage_manager.h
-    "out of memory",
-    # CuPy, cupy/cuda/memory.pyx; the exception's name, whatever its words
-    "outofmemoryerror",
-    # TensorFlow, core/framework/op_kernel.cc and errors of its kernels; PaddlePaddle, XLA
-    "resourceexhausted",
-    "resource_exhausted",
-    "oom when allocating",
-    # TensorFlow, when it copies into a full GPU
-    "dst tensor is not initialized",
-    # cuDNN and cuBLAS, in the words of every framework
-    "cudnn_status_alloc_failed",
-    "cublas_status_alloc_failed",
-)
-_OF_THE_HOST = ("defaultcpuallocator", "by allocator cpu", "by allocator mklcpu", "bad_alloc")
-"""In a message of a GPU trial: what was full was the host's memory, not the GPU's."""
 
 
 def visible():
@@ -72,15 +54,3 @@ def check():
             )
         )
     return seen
-
-
-def memory_outcome(text, device):
-    """`gpu-oom` or `oom` if these are words for full memory, else None.
-
-    There is no common exception type, and some say the same of both kinds of memory."""
-    words = text.lower()
-    if any(word in words for word in _OF_THE_HOST):
-        return "oom"
-    if not any(word in words for word in _FULL):
-        return None
-    return "gpu-oom" if device == "gpu" else "oom"

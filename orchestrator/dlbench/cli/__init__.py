@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shutil
 import signal
 import sys
 
@@ -121,4 +122,7 @@ def main() -> int:
 
 def _say(text: str) -> None:
     """An error; it may hold words of whoever made a file or a command line."""
-    print(printable(text, _LONGEST_ERROR), file=sys.stderr)
+    from dlbench.cli.console import folded
+
+    columns = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
+    print(folded(printable(text, _LONGEST_ERROR), 9, columns), file=sys.stderr)

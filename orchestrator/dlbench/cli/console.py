@@ -46,9 +46,30 @@ def width() -> int | None:
     return stdout().width if sys.stdout.isatty() else None
 
 
-def say(text: str, style: str | None = None, *, whole: bool = False) -> None:
-    """A sentence, broken between words where the terminal ends; `whole`: a command to be copied."""
+def folded(text: str, indent: int, columns: int | None) -> str:
+    """A sentence in lines of a terminal, those after the first indented; whole without columns."""
+    import textwrap
+
+    if columns is None:
+        return text
+    return "\n".join(
+        textwrap.fill(
+            line, max(columns, indent + 20), subsequent_indent=" " * indent,
+            break_long_words=False, break_on_hyphens=False,
+        )
+        for line in text.split("\n")
+    )  # fmt: skip
+
+
+def say(
+    text: str, style: str | None = None, *, whole: bool = False, indent: int | None = None
+) -> None:
+    """A sentence, broken between words where the terminal ends; `whole`: a command to be copied.
+
+    `indent`: of the lines after the first."""
     console = stdout()
+    if indent is not None:
+        text = folded(text, indent, width())
     console.print(text, markup=False, soft_wrap=whole or not console.is_terminal, style=style)
 
 

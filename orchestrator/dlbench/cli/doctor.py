@@ -17,18 +17,22 @@ def register(app: typer.Typer) -> None:
         \b
         dlbench doctor
         """
-        from dlbench.cli.console import print_json, stdout
+        from rich.text import Text
+
+        from dlbench.cli.console import folded, print_json, say, stdout, width
         from dlbench.host.diagnosis import diagnose
 
         findings = diagnose()
         if json:
             print_json([asdict(finding) for finding in findings])
         else:
-            marks = {"good": "[green]ok  [/]", "fair": "[yellow]note[/]", "bad": "[red]no  [/]"}
+            marks = {"good": ("ok", "green"), "fair": ("note", "yellow"), "bad": ("no", "red")}
             console = stdout()
             for finding in findings:
-                console.print(f"{marks[finding.state]} {finding.topic}: ", end="")
-                console.print(finding.text, markup=False)
+                mark, colour = marks[finding.state]
+                line = Text(folded(f"{mark:<4} {finding.topic}: {finding.text}", 5, width()))
+                line.stylize(colour, 0, len(mark))
+                console.print(line, soft_wrap=True)
                 if finding.remedy:
-                    console.print(f"       {finding.remedy}", markup=False)
+                    say(f"       {finding.remedy}", indent=7)
         raise typer.Exit(1 if any(finding.state == "bad" for finding in findings) else 0)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dlbench.cli.console import Json, megabytes, print_json, print_table
+from dlbench.cli.console import Json, megabytes, print_json, print_table, say
 from dlbench.cli.options import Device, Engine, Framework, Releases, named
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def verify(
         print_json(rows)
     else:
         for row in rows:
-            typer.echo(f"{row['release']} ({row['device']}): {_said(row)}")
+            say(f"{row['release']} ({row['device']}): {_said(row)}", indent=2)
     raise typer.Exit(1 if any(row["differences"] for row in rows) else 0)
 
 
@@ -290,7 +290,6 @@ def base(
     """
     import re
 
-    from dlbench.cli.console import say
     from dlbench.cli.live import view
     from dlbench.engines import connect
     from dlbench.environments import base_images, interpreters

@@ -89,6 +89,17 @@ def register(app: typer.Typer) -> None:
         chosen = [find(name) for name in workload] if workload else list(workloads().values())
         gpus = parse_gpus(gpu) if device == "gpu" else ()
         workshop = open_workshop(engine)
+        refusals = {
+            release.name: workshop.gpu_refusal(release, gpus or ("all",))
+            if device == "gpu"
+            else None
+            for release, _ in contenders
+        }
+        if len(set(refusals.values())) == 1 and (everywhere := next(iter(refusals.values()))):
+            raise UserError(
+                everywhere,
+                "`dlbench verify --build gpu --device cpu` proves GPU packages without one.",
+            )
         done = []
         partial: set[str] = set()
         with _progress(len(contenders) * len(chosen)) as progress:
@@ -98,7 +109,7 @@ def register(app: typer.Typer) -> None:
                     progress(f"{name}: {step.stage} {step.detail}", 0)
 
                 try:
-                    if device == "gpu" and (refusal := workshop.gpu_refusal(release)):
+                    if refusal := refusals[release.name]:
                         raise UserError(refusal)
                     workshop.check(release, packages)
                     if device == "cpu":

@@ -30,6 +30,8 @@ class Outlook:
 
 def outlook(release: Release, device: str, engine: str) -> Outlook:
     """Whether this release can be made for this device and engine."""
+    if device == "gpu" and release.no_gpu:
+        return Outlook("impossible", f"not buildable: {release.no_gpu}")
     try:
         release.lock(device)
         if engine == "docker":

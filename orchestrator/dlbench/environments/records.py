@@ -1,16 +1,19 @@
 """Compares the files of an environment with the hashes that its packages record of them.
 
-A wheel lists its files with their hashes, and the lock has the hash of the wheel. What was built
+A wheel lists its files with their hashes, and the lock has the hash of the wheel. Old wheels have
+files that their own list lacks: these are held against the wheel itself. What was built
 from source, or whose wheel has left the cache, is held against the list that was made when it was
 installed. Compiled bytecode and programs in `bin` are in neither list and are not compared.
 """
 
 from __future__ import annotations
 
+import base64
 import csv
+import hashlib
 import re
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dlbench.environments.installs import package_of
@@ -105,11 +108,11 @@ def changes(lock: Lock, target: Target, installed: SitePackages) -> list[str]:
 
 def _recorded(entry: Entry, file: File, installed: SitePackages) -> dict[str, str]:
     """The hash of each file of a package below site-packages; empty where it has none."""
-    lines = _listed(file)
-    if lines is None:
+    listed = _listed(file)
+    if listed is None:
         own = (name for name in installed.records if _is_of(name, entry))
-        lines = installed.records.get(next(own, ""), ())
-    rows = [row for row in csv.reader(lines) if len(row) > 1]
+        listed = list(csv.reader(installed.records.get(next(own, ""), ())))
+    rows = [row for row in listed if len(row) > 1]
     moved = [(_MOVED.fullmatch(path), path, hashed) for path, hashed, *_ in rows]
     return {
         match[1] if match else path: hashed if hashed.startswith("sha256=") else ""
@@ -118,16 +121,25 @@ def _recorded(entry: Entry, file: File, installed: SitePackages) -> dict[str, st
     }
 
 
-def _listed(file: File) -> Sequence[str] | None:
-    """The lines of a wheel's own RECORD; None: it is no wheel, or not in the cache."""
+def _listed(file: File) -> list[list[str]] | None:
+    """The rows of a wheel's own RECORD; None: it is no wheel, or not in the cache."""
     if file.is_sdist:
         return None
     try:
         with zipfile.ZipFile(location(file)) as wheel:
             (record,) = (n for n in wheel.namelist() if re.fullmatch(r"[^/]+\.dist-info/RECORD", n))
-            return wheel.read(record).decode().splitlines()
+            rows = list(csv.reader(wheel.read(record).decode().splitlines()))
+            known = {row[0] for row in rows if row}
+            unlisted = (n for n in wheel.namelist() if n not in known and not n.endswith("/"))
+            return [*rows, *([name, _hash(wheel.read(name))] for name in unlisted)]
     except (OSError, ValueError, zipfile.BadZipFile):
         return None
+
+
+def _hash(content: bytes) -> str:
+    """As a RECORD writes it."""
+    digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest())
+    return "sha256=" + digest.decode().rstrip("=")
 
 
 def _is_of(info: str, entry: Entry) -> bool:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import docker
 
 _HOOK = "nvidia-container-runtime-hook"
+_INSTALL = "Install NVIDIA's driver if this machine has one of its GPUs."
 NO_RUNTIME = (
     "Docker has no NVIDIA runtime. Install the NVIDIA Container Toolkit and run"
     " `nvidia-ctk runtime configure --runtime=docker`, then restart Docker."
@@ -32,7 +33,7 @@ def refusal(
         return NO_RUNTIME
     gpus = gpu.inventory()
     if not gpus.devices:
-        return f"No GPU is seen here. {gpus.reason} Install or load the NVIDIA driver."
+        return f"No GPU is seen here. {gpus.reason} {_INSTALL}"
     card = used(gpus, selection)
     found = fit_on(release, gpus, card) if card is not None else Fit("native")
     if card is None or found.state != "hopeless":
@@ -51,7 +52,7 @@ def warning(release: Release, selection: Sequence[str]) -> str:
 
 
 def notes(selection: Sequence[str], wanted: Iterable[Release] = ()) -> list[str]:
-    """What a plan says of the GPU that its trials use: which, who else uses it, what won't work."""
+    """What a plan says of the GPU that its trials use: which, who else uses it, what takes long."""
     gpus = gpu.inventory()
     card, told = used(gpus, selection), []
     given = len(gpus.devices) if "all" in selection else len(selection)
@@ -64,7 +65,7 @@ def notes(selection: Sequence[str], wanted: Iterable[Release] = ()) -> list[str]
     if card is not None and card.processes:
         told.append(busy(card))
     for release in wanted:
-        said = refusal(release, None, selection) or warning(release, selection)
+        said = warning(release, selection)
         if said and said not in told:
             told.append(said)
     return told
@@ -83,10 +84,7 @@ def each() -> tuple[str, ...]:
     """Every GPU of this machine, by its index; an error where there is none."""
     gpus = gpu.inventory()
     if not gpus.devices:
-        raise UserError(
-            f"`--gpu each` needs GPUs, and none is seen here. {gpus.reason}",
-            "Install or load the NVIDIA driver.",
-        )
+        raise UserError(f"`--gpu each` needs GPUs, and none is seen here. {gpus.reason}", _INSTALL)
     return tuple(str(card.index) for card in gpus.devices)
 
 

@@ -1,6 +1,7 @@
 """What was seen to run, on what: recorded in the release files, shown as a page of the docs.
 
-A release is recorded when all its ways to train were proven on every workload; nothing less.
+A release is recorded when all its ways to train were proven on every workload, or on some, which
+the record then names; never where one of them failed.
 """
 
 from __future__ import annotations
@@ -40,38 +41,45 @@ def record(
     told = []
     for name in dict.fromkeys(str(entry["release"]) for entry in done):
         release = releases.find(name)
-        passed = {
-            (e["variant"], e["workload"]) for e in done if e["release"] == name and e["passed"]
-        }
+        own = [entry for entry in done if entry["release"] == name]
+        passed = {(entry["variant"], entry["workload"]) for entry in own if entry["passed"]}
+        tried = list(dict.fromkeys(str(entry["workload"]) for entry in own))
         lacking = [
             f"{variant} on {workload}"
             for variant in release.variants
-            for workload in workloads()
+            for workload in tried
             if (variant, workload) not in passed
         ]
         if lacking:
             more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
             told.append(f"{name}: not recorded, not proven: {lacking[0]}{more}.")
         else:
-            said = word(device, packages, whole=name not in partial)
-            where = _write(release, said)
-            told.append(f'{name}: verified "{said}"{where}')
+            proven = word(device, packages, whole=name not in partial)
+            only = "" if {*tried} >= {*workloads()} else f"{', '.join(tried)} only"
+            told.append(f"{name}: {_write(release, proven, only)}")
     if told and device == "gpu":
         told.append("Please send these lines in: they say what works on which GPU.")
     return told
 
 
-def _write(release: Release, said: str) -> str:
-    """Add the word to the release's file; where that is."""
-    kept = [each for each in release.verified if each != said]
+def _write(release: Release, proven: str, only: str) -> str:
+    """Add what was proven to the release's file; what was added, and where.
+
+    `only`: the workloads, where they were not all."""
+    if only and proven in release.verified:
+        return f'"{proven}" was verified on every workload before: nothing to add.'
+    on_some = f"{proven}{',' if ':' in proven else ':'} on "
+    said = f"{on_some}{only}" if only else proven
+    kept = [each for each in release.verified if each != said and not each.startswith(on_some)]
     path = release.folder / "release.toml"
     line = "verified = [" + ", ".join(f'"{each}"' for each in (*kept, said)) + "]"
     text = re.sub(r"^verified = \[[^\]]*\]", lambda _: line, path.read_text("utf-8"), flags=re.M)
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        return f" (not written: {error.strerror})"
-    return f", written to {release.folder.parent.name}/{release.folder.name}/release.toml"
+        return f'verified "{said}" (not written: {error.strerror})'
+    place = f"{release.folder.parent.name}/{release.folder.name}/release.toml"
+    return f'verified "{said}", written to {place}'
 
 
 def page() -> str:
@@ -125,6 +133,8 @@ were installed with the libraries they need and proven equal in the same way, on
 a GPU, with a stand-in for the driver that says "no device". So every library is found and every
 symbol binds, and the build computes right on the CPU; its GPU code did not run. *On a GPU*:
 proven on the GPU that is named. Where that column says no, the release's GPU code has never run.
+*On … only*: proven on these workloads; the others were not tried. *Without CUDA's libraries*: it
+opens them only to use a GPU, and they were not there.
 *From archives, untried*: the archives' addresses and digests are known from public sources, but
 nobody has downloaded them with dlbench yet.
 

@@ -1,11 +1,11 @@
 """What is said of a plan before it is run, each thing once: `dlbench plan` and `run` say the same.
 
-Limits that this machine does not have are refused here, and not by every trial.
+What this machine does not have is refused here, and not by every trial.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from dlbench.environments import releases
@@ -17,6 +17,9 @@ from dlbench.statistics.words import listing
 
 if TYPE_CHECKING:
     from dlbench.running.workshop import Workshop
+
+_Contender = tuple[str, tuple[str, ...]]
+"""A release, and the GPUs that it is given."""
 
 
 def notices(
@@ -56,11 +59,33 @@ def check_limits(trial: Trial, workshop: Workshop) -> None:
         )
 
 
+def check_gpus(trials: Sequence[Trial], workshop: Workshop) -> None:
+    """Refuse a campaign of which no trial could run: it would only record that, many times."""
+    refused = _refused(trials, workshop)
+    if _none_is_left(trials, refused):
+        raise UserError(" ".join(refused), "Leave out --gpu and --device gpu to run on the CPU.")
+
+
 def _gpus(trials: Sequence[Trial], workshop: Workshop) -> Iterator[str]:
     """Why releases can't use a GPU here: one sentence a reason, not one a release."""
-    refused: dict[str, list[str]] = {}
-    for name in dict.fromkeys(trial.release for trial in trials if trial.device == "gpu"):
-        if refusal := workshop.gpu_refusal(releases.find(name)):
-            refused.setdefault(refusal, []).append(name)
-    for refusal, names in refused.items():
+    refused = _refused(trials, workshop)
+    if _none_is_left(trials, refused):
+        yield f"None of these trials can run here: `dlbench run` refuses. {' '.join(refused)}"
+        return
+    for refusal, contenders in refused.items():
+        names = list(dict.fromkeys(name for name, _ in contenders))
         yield f"GPU trials of {listing(names)} will end as `unsupported`. {refusal}"
+
+
+def _refused(trials: Sequence[Trial], workshop: Workshop) -> dict[str, list[_Contender]]:
+    """The releases that can't use the GPUs they were given, by the reason."""
+    refused: dict[str, list[_Contender]] = {}
+    for name, gpus in dict.fromkeys((t.release, t.gpus) for t in trials if t.device == "gpu"):
+        if refusal := workshop.gpu_refusal(releases.find(name), gpus):
+            refused.setdefault(refusal, []).append((name, gpus))
+    return refused
+
+
+def _none_is_left(trials: Sequence[Trial], refused: Mapping[str, list[_Contender]]) -> bool:
+    hopeless = {each for contenders in refused.values() for each in contenders}
+    return all(t.device == "gpu" and (t.release, t.gpus) in hopeless for t in trials)

@@ -40,7 +40,7 @@ from dlbench.plain_json import printable
 from dlbench.planning.changes import proven, recipe_of
 from dlbench.planning.choices import Choices
 from dlbench.planning.extension import ADDED, extension
-from dlbench.planning.notices import notices
+from dlbench.planning.notices import check_gpus, notices
 from dlbench.planning.plan import Trial, draft
 from dlbench.planning.repeats import (
     ALPHA,
@@ -111,6 +111,7 @@ def start(
     from dlbench.host.machine import fingerprint
 
     plan = draft(choices, workshop.engine.name)
+    check_gpus(plan.trials, workshop)
     check_rate(choices.hz)
     out = out or fresh_folder(plan.trials, choices.label)
     Campaign(out).check_new()

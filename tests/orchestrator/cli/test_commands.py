@@ -155,7 +155,5 @@ def test_gpu_without_one_is_refused_with_the_remedy(tmp_path: Path) -> None:
     done = dlbench("run", "--framework", name, "--gpu", "all", "--repeats", "1", "--out", str(out))
     if done.returncode == 0:
         pytest.skip("this machine has a GPU that works")
-    assert done.returncode == 1, done.stderr
-    (trial,) = json.loads(dlbench("show", str(out), "--json").stdout)["trials"]
-    assert trial["outcome"] == "unsupported"
-    assert "Install" in trial["reason"]
+    assert done.returncode == 2 and not out.exists()
+    assert "Install" in done.stderr

@@ -1,10 +1,10 @@
-"""Numbers as people read them."""
+"""Numbers and sentences as people read them."""
 
 from __future__ import annotations
 
 import pytest
 
-from dlbench.cli.console import megabytes, seconds
+from dlbench.cli.console import folded, megabytes, seconds
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,16 @@ def test_durations(value: float | None, text: str) -> None:
 
 def test_sizes() -> None:
     assert (megabytes(None), megabytes(1.5e9)) == ("-", "1,500 MB")
+
+
+def test_a_sentence_is_folded_between_words_and_whole_in_a_pipe() -> None:
+    text = "dlbench: No GPU is seen here (libnvidia-ml.so.1 was not found)."
+    assert folded(text, 9, None) == text
+    assert folded(text, 9, 40).split("\n") == [
+        "dlbench: No GPU is seen here",
+        "         (libnvidia-ml.so.1 was not",
+        "         found).",
+    ]
+    assert folded("       " + text, 7, 200) == "       " + text
+    assert folded("one\n\ntwo", 2, 40) == "one\n\ntwo"
+    assert folded("a/path/that/is/longer/than/the/terminal", 5, 10).count("\n") == 0

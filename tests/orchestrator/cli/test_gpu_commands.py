@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from dlbench.cli import app
 from dlbench.environments import cuda_licence, cuda_sets
+from dlbench.monitor import gpu
 from tests.orchestrator.command import Command
 
 
@@ -26,7 +27,8 @@ def test_images_verify_says_what_it_takes(command: Command, empty: Path) -> None
     assert lines["mxnet@1.9.1"] == "needs a download of 2.2 GB"
     assert lines["tensorflow@2.4.4"].startswith("not buildable before you accept NVIDIA's terms")
     assert lines["tensorflow@2.4.4"].endswith("its CUDA 11.0 archives are untried")
-    assert lines["theano@1.0.2"].startswith("not buildable: theano@1.0.2 has no packages")
+    index = "its GPU back end, pygpu and libgpuarray, is not on the package index"
+    assert lines["theano@1.0.2"] == f"not buildable: {index}"
     shown = command("images", "verify", "mxnet", "--device", "gpu", "--engine", "process", "--json")
     (row,) = json.loads(shown.out)
     assert (row["release"], row["state"], row["differences"]) == ("mxnet@1.9.1", "download", [])
@@ -68,6 +70,46 @@ def test_a_wrong_verify_is_refused(options: list[str], words: str, command: Comm
     shown = command("verify", "numpy", "--workload", "digits-cnn", "--engine", "process", *options)
     assert shown.code == 2
     assert words in shown.err
+
+
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        (["run", "--framework", "mxnet", "--gpu", "all"], "Leave out --gpu and --device gpu"),
+        (["run", "mxnet", "pytorch", "--device", "gpu"], "Leave out --gpu and --device gpu"),
+        (["verify", "--gpu", "all", "--record"], "`dlbench verify --build gpu --device cpu`"),
+        (["verify", "mxnet", "--gpu", "0"], "`dlbench verify --build gpu --device cpu`"),
+    ],
+)
+def test_without_a_gpu_it_is_said_once_and_nothing_is_run(
+    words: list[str], remedy: str, command: Command, empty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    see_no_gpu(monkeypatch)
+    monkeypatch.chdir(empty)
+    shown = command(*words, "--engine", "process")
+    assert shown.code == 2 and shown.out == ""
+    assert shown.err.count("No GPU is seen here. No driver is loaded.") == 1
+    assert shown.err.count("\n") == 2 and remedy in shown.err
+    assert list(empty.iterdir()) == []
+
+
+def test_a_plan_without_a_gpu_says_once_that_it_would_be_refused(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    see_no_gpu(monkeypatch)
+    shown = command("plan", "pytorch", "tensorflow", "--gpu", "all", "--engine", "process")
+    assert shown.code == 0
+    assert shown.out.count("None of these trials can run here: `dlbench run` refuses.") == 1
+    assert shown.out.count("No GPU is seen here.") == 1
+    beside = ("--device", "cpu", "--device", "gpu")
+    shown = command("plan", "pytorch", "mxnet", "--gpu", "all", *beside, "--engine", "process")
+    assert shown.code == 0 and shown.out.count("No GPU is seen here.") == 1
+    assert "GPU trials of pytorch@2.13.0 and mxnet@1.9.1 will end as `unsupported`." in shown.out
+
+
+def see_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = gpu.Inventory(reason="No driver is loaded.")
+    monkeypatch.setattr(gpu, "inventory", lambda: seen)
 
 
 def test_a_build_that_needs_its_libraries_to_start_says_so(command: Command, empty: Path) -> None:

@@ -145,16 +145,6 @@ def test_what_is_not_possible_here_is_said_when_it_is_planned(
     assert done.err.count("\n") == 2, "said more than once"
 
 
-def test_a_gpu_that_is_not_here_is_said_once(command: Command) -> None:
-    from dlbench.monitor.gpu import inventory
-
-    if inventory().devices:
-        pytest.skip("this machine has a GPU")
-    done = command("plan", "pytorch", "tensorflow", "--gpu", "all", "--engine", "process")
-    assert done.code == 0
-    assert done.out.count("will end as `unsupported`") == 1
-
-
 @pytest.mark.parametrize(
     ("written", "recorded"),
     [

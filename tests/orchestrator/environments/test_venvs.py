@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -77,6 +78,22 @@ def test_changed_missing_and_added_files_are_named(make_release: MakeRelease) ->
         "tinyframe-1.2.dist-info/METADATA is missing",
         "spy.pth is of no package",
     ]
+
+
+def test_files_that_a_wheel_does_not_list_are_held_against_the_wheel(
+    make_release: MakeRelease, shop: Path
+) -> None:
+    (wheel,) = shop.glob("tinyframe-*.whl")
+    with zipfile.ZipFile(wheel, "a") as archive:
+        archive.writestr("tinypart/__init__.py", "VERSION = 1")
+    release = make_release()
+    prepared = venvs.prepare(release, "cpu")
+    assert venvs.differences(release, "cpu") == []
+    site = next((prepared.python.parent.parent / "lib").glob("python*/site-packages"))
+    module = site / "tinypart" / "__init__.py"
+    module.unlink()  # it may be a link to the same file of the cache
+    module.write_text("VERSION = 2")
+    assert venvs.differences(release, "cpu") == ["tinypart/__init__.py is changed"]
 
 
 def test_a_second_preparation_asks_nobody(make_release: MakeRelease, shop: Path) -> None:

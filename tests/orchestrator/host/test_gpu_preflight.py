@@ -13,8 +13,10 @@ from dlbench.host.machine import cautions
 from dlbench.monitor import gpu
 from dlbench.monitor.gpu import Device, Inventory
 from dlbench.planning.choices import Choices
+from dlbench.planning.notices import check_gpus, notices
 from dlbench.planning.plan import draft
 from dlbench.running import jobs
+from dlbench.running.workshop import Workshop, open_workshop
 from dlbench.workloads import workloads
 
 
@@ -31,6 +33,10 @@ def see(
 
 def planned(*frameworks: str, which: str) -> Any:
     return draft(Choices(frameworks=frameworks, gpu=which, workloads=("digits-cnn",)), "process")
+
+
+def workshop() -> Workshop:
+    return open_workshop("process")
 
 
 def test_all_of_one_needs_no_word(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,13 +97,12 @@ def test_a_hopeless_pair_is_refused_with_the_nearest_that_works(
     assert refusal is not None
     assert "needs driver 450.80.02 or newer; this machine has 440.33." in refusal
     assert "The nearest release that works here is mxnet@1.3.0" in refusal
-    assert planned("mxnet@1.9.1", which="all").notes == (refusal,)
-
-
-def test_a_plan_without_a_gpu_says_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    see(monkeypatch)
-    (note,) = planned("mxnet", "pytorch", which="all").notes
-    assert note.startswith("No GPU is seen here. No driver is loaded.")
+    said = list(notices(planned("mxnet@1.9.1", which="all").trials, (), workshop(), busy=False))
+    assert said[0] == f"None of these trials can run here: `dlbench run` refuses. {refusal}"
+    both = planned("mxnet@1.9.1", "mxnet@1.3.0", which="all").trials
+    check_gpus(both, workshop())  # one of them can
+    said = list(notices(both, (), workshop(), busy=False))
+    assert said[0] == f"GPU trials of mxnet@1.9.1 will end as `unsupported`. {refusal}"
 
 
 def test_the_pair_that_counts_is_that_of_the_used_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,6 +112,14 @@ def test_the_pair_that_counts_is_that_of_the_used_gpu(monkeypatch: pytest.Monkey
     refusal = gpu_preflight.refusal(chainer, None, ("1",))
     assert refusal is not None and "works on GPUs up to sm_90; this one is sm_120" in refusal
     assert gpu_preflight.refusal(chainer, None, ("nvidia.com/gpu=1",)) == refusal
+    check_gpus(planned("chainer@7.8.1", which="0").trials, workshop())
+    with pytest.raises(UserError, match="this one is sm_120") as refused:
+        check_gpus(planned("chainer@7.8.1", which="1").trials, workshop())
+    assert refused.value.remedy == "Leave out --gpu and --device gpu to run on the CPU."
+    each = planned("chainer@7.8.1", which="each").trials
+    check_gpus(each, workshop())  # GPU 0 is left
+    said = list(notices(each, (), workshop(), busy=False))
+    assert sum("will end as `unsupported`" in sentence for sentence in said) == 1
 
 
 def test_an_old_build_on_a_new_gpu_is_warned_of_and_given_more_time(

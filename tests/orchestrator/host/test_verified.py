@@ -1,8 +1,9 @@
-"""What was verified is recorded only where all of it passed, and the page says just that."""
+"""What was verified is recorded where all of it passed, with what it was; the page says that."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,12 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
-def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A catalog that may be written to."""
     shutil.copytree(CHECKOUT / "images", tmp_path / "images")
     monkeypatch.setattr(paths, "bundled", lambda name: tmp_path / name)
-    return tmp_path / "images"
+    yield tmp_path / "images"
+    releases._read_all.cache_clear()
 
 
 def proofs(name: str, *, but: str = "") -> list[dict[str, Any]]:
@@ -35,6 +37,7 @@ def proofs(name: str, *, but: str = "") -> list[dict[str, Any]]:
 
 
 def recorded(catalog: Path, name: str) -> tuple[str, ...]:
+    releases._read_all.cache_clear()
     framework, version = name.split("@")
     return releases.load(catalog / framework / version / "release.toml").verified
 
@@ -52,13 +55,46 @@ def test_what_passed_whole_is_written(catalog: Path) -> None:
     assert len(after.splitlines()) == len(before.splitlines())
 
 
-def test_less_than_all_is_not_written(catalog: Path) -> None:
+def test_what_failed_is_not_written(catalog: Path) -> None:
     name = "tensorflow@1.11.0"
     (line,) = verified.record(proofs(name, but="mnist-cnn"), "cpu", "gpu")
     assert line == f"{name}: not recorded, not proven: session on mnist-cnn."
-    (line,) = verified.record(proofs(name)[:1], "cpu", "gpu")
-    assert "not recorded" in line and " more." in line
+    few = [e for e in proofs(name, but="mnist-cnn") if e["workload"].startswith("mnist-")]
+    (line,) = verified.record(few, "cpu", "gpu")
+    assert line == f"{name}: not recorded, not proven: session on mnist-cnn."
     assert recorded(catalog, name) == ("cpu",)
+
+
+def test_a_way_to_train_that_was_not_tried_is_lacking(catalog: Path) -> None:
+    name = "mxnet@1.3.0"
+    hybrid = [each for each in proofs(name) if each["variant"] == "hybrid"]
+    (line,) = verified.record(hybrid, "cpu", "gpu")
+    first, *others = workloads()
+    lacking = f"imperative on {first} and {len(others)} more"
+    assert line == f"{name}: not recorded, not proven: {lacking}."
+    assert recorded(catalog, name) == ("cpu",)
+
+
+@pytest.mark.parametrize(
+    "partial, start", [(False, "gpu-build:"), (True, "gpu-build: without CUDA's libraries,")]
+)
+def test_some_workloads_are_named(catalog: Path, partial: bool, start: str) -> None:
+    name = "tensorflow@1.11.0"
+    without = {name} if partial else set()
+    first, second, *_ = workloads()
+    verified.record(proofs(name)[:1], "cpu", "gpu", without)
+    assert recorded(catalog, name)[1:] == (f"{start} on {first} only",)
+    verified.record(proofs(name)[:2], "cpu", "gpu", without)
+    assert recorded(catalog, name)[1:] == (f"{start} on {first}, {second} only",)
+    (row,) = [line for line in verified.page().splitlines() if f"| {name} |" in line]
+    assert f"on {first}, {second} only |" in row
+    # every workload stands for some, before and after
+    verified.record(proofs(name), "cpu", "gpu", without)
+    whole = recorded(catalog, name)
+    assert whole == ("cpu", start.strip(":,"))
+    (line,) = verified.record(proofs(name)[:1], "cpu", "gpu", without)
+    assert line.endswith("was verified on every workload before: nothing to add.")
+    assert recorded(catalog, name) == whole
 
 
 def test_a_gpu_is_named_and_asked_for(catalog: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,10 +104,8 @@ def test_a_gpu_is_named_and_asked_for(catalog: Path, monkeypatch: pytest.MonkeyP
     assert 'verified "gpu: Tesla V100, driver 535.104.05"' in line
     assert "send these lines in" in request
     assert "gpu: Tesla V100, driver 535.104.05" in recorded(catalog, "mxnet@1.9.1")
-    releases._read_all.cache_clear()
     (row,) = [line for line in verified.page().splitlines() if "| mxnet@1.9.1 |" in line]
     assert "| Tesla V100, driver 535.104.05 |" in row
-    releases._read_all.cache_clear()
 
 
 def test_without_its_cuda_set_it_says_so(catalog: Path) -> None:
