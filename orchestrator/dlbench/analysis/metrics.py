@@ -147,7 +147,9 @@ CPU_USE = Metric(
     "cpu_percent_mean", "CPU use", "CPU use (% of the allotted cores)", USE, "cpu", "%",
     in_report=True, judged=False,
 )  # fmt: skip
-GPU_USE = Metric("gpu_util_percent_mean", "GPU use", "GPU use (%)", USE, "gpu", "%", in_report=True)
+GPU_USE = Metric(
+    "gpu_util_percent_mean", "GPU use", "GPU use (%)", USE, "gpu", "%", in_report=True, judged=False
+)
 MEAN_MEMORY = Metric(
     "memory_mean_bytes", "Mean memory", "mean memory (bytes)", MEMORY, unit="MB", factor=1e-6,
     in_report=True,

@@ -215,7 +215,12 @@ def _quality(groups: Sequence[Group]) -> tuple[str, list[str]]:
     metric = _first_quality(groups)
     if metric is None:
         return "quality", ["-"] * len(groups)
-    return metric.title.lower(), _values(metric, groups)
+    return _in_lower_case(metric.title), _values(metric, groups)
+
+
+def _in_lower_case(title: str) -> str:
+    """For a heading of ours; CPU and GPU stay."""
+    return title if title[:2].isupper() else title[:1].lower() + title[1:]
 
 
 def _first_quality(groups: Sequence[Group]) -> Metric | None:
@@ -230,7 +235,7 @@ def _more(
     columns: dict[str, Sequence[str]] = {"release": [group.name for group in groups]}
     for metric in wanted:
         if metric not in there and any(_known(group, metric.column) for group in groups):
-            columns[f">{metric.title.lower()}"] = _values(metric, groups)
+            columns[f">{_in_lower_case(metric.title)}"] = _values(metric, groups)
     return tuple(columns), tuple(zip(*columns.values(), strict=True))
 
 
@@ -239,7 +244,7 @@ def _values(metric: Metric, groups: Sequence[Group]) -> list[str]:
     middle = statistics.fmean if metric.middle == "mean" else statistics.median
     known = [_known(group, metric.column) for group in groups]
     middles = [middle(values) if values else None for values in known]
-    if metric.middle == "mean":
+    if metric.kind.unit != "s" and metric.middle == "mean":
         return told_apart(middles, metric.factor, metric.unit)
     unit = f" {metric.unit}" if metric.unit else ""
     return ["-" if v is None else f"{number(metric.factor * v, 3)}{unit}" for v in middles]

@@ -89,8 +89,9 @@ def test_what_a_recipe_or_a_user_asked_for_is_shown(tmp_path: Path, command: Com
         assert words in text
     assert "-0.05 s" not in text
     everything = shown(command, folder, "--verbose")
-    for words in ("-0.05 s", "0.4 s", "epoch of the peak", "12.50 %", "cpu use"):
+    for words in ("-0.05 s", "0.4 s", "epoch of the peak", "12.50 %", "first epoch's excess"):
         assert words in everything
+    assert everything.count("CPU use") == 2 and "cpu use" not in everything
     plain = write(tmp_path / "d", [Cell("a@1", [1.0], metrics={"accuracy": 0.5})])
     assert "also measured" not in shown(command, plain)
 

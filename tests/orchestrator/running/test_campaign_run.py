@@ -60,6 +60,24 @@ def test_ok_has_everything(workshop: Workshop, tmp_path: Path) -> None:
     assert files >= {"job.json", "events.jsonl", "samples.jsonl", "trial.json", "log.txt"}
 
 
+def test_what_is_asked_for_is_measured_in_phases_of_its_own(
+    workshop: Workshop, tmp_path: Path
+) -> None:
+    asked = {"workloads": ("petrol-mlp",), "data": "synthetic", "inference": True, "epochs": 2}
+    result = one(workshop, tmp_path / "c", "spoilt", **asked)
+    assert result.outcome is Outcome.OK, result.reason
+    assert set(result.phases) >= {"evaluate", "evaluate-train", "inference", "latency"}
+    metrics = result.metrics
+    assert metrics["train_mse"] > 0 and metrics["train_mse"] != metrics["mse"]
+    assert metrics["inference_s_per_thousand"] > 0
+    assert 0 < metrics["latency_ms_median"] <= metrics["latency_ms_p99"]
+    assert 0 < metrics["first_epoch_s"] < metrics["train_s"]
+    assert metrics["peak_epoch"] in (1, 2)
+    lowest = min(point["mse"] for point in result.curve)
+    assert metrics["test_peak_mse"] == pytest.approx(lowest, abs=1e-6)
+    assert Campaign(tmp_path / "c").results() == [result]
+
+
 @pytest.mark.parametrize(
     ("variant", "outcome", "words"),
     [
