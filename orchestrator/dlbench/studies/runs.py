@@ -20,7 +20,6 @@ from dlbench.studies.claims import Study, StudyFramework
 from dlbench.studies.curve_columns import COLUMNS, with_curve_columns
 from dlbench.studies.quantities import QUANTITIES
 
-_CONFOUNDS = "confounds"
 _SOURCES = ("synthetic", "sample", "real")
 """The better ones last."""
 _ENOUGH_ROWS = 0.9
@@ -89,7 +88,7 @@ def study_runs(study: Study, results: Results) -> dict[As, StudyRuns | None]:
         pl.col("workload").is_in(list(study.workloads)), pl.col("release").is_in(list(releases))
     )
     trials = with_curve_columns(trials, results.curves())
-    marked = _marked(trials)
+    marked = trials["confounds"] != ""
     matched = trials["setting"] == "matched"
     intended = trials.filter(~marked & matched)
     runs: dict[As, StudyRuns | None] = {As.INTENDED: None, As.PUBLISHED: None}
@@ -102,14 +101,6 @@ def study_runs(study: Study, results: Results) -> dict[As, StudyRuns | None]:
         every = pl.concat([confounded, others]).with_columns(certified=pl.lit(True))
         runs[As.PUBLISHED] = StudyRuns(study, As.PUBLISHED, _groups(study, every))
     return runs
-
-
-def _marked(trials: pl.DataFrame) -> pl.Series:
-    if _CONFOUNDS not in trials.columns:
-        return pl.Series([False] * len(trials), dtype=pl.Boolean)
-    column = trials[_CONFOUNDS]
-    empty = column.list.len() == 0 if column.dtype == pl.List else column == ""
-    return ~(column.is_null() | empty.fill_null(True))
 
 
 def _groups(study: Study, trials: pl.DataFrame) -> dict[tuple[str, str, str], tuple[Group, ...]]:

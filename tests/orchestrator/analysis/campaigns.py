@@ -40,6 +40,7 @@ class Cell:
     source: str = "real"
     others_percent: float = 0.0
     """What other programs took of the machine."""
+    confounds: Sequence[str] = ()
 
 
 def write(
@@ -79,7 +80,8 @@ def _trial(cell: Cell, turn: int, index: int) -> Trial:
         seconds=60.0, gpus=(), save=False,
     )  # fmt: skip
     kept = {key: getattr(trial, key) for key in ("release", "workload", "device", "variant")}
-    return replace(trial, id=digest([kept, trial.seed, trial.epochs, turn])[:16])
+    made_of = [kept, trial.seed, trial.epochs, turn, *cell.confounds]
+    return replace(trial, id=digest(made_of)[:16])
 
 
 def _result(trial: Trial, cell: Cell, value: float, machine: str, day: str) -> TrialResult:
@@ -104,6 +106,7 @@ def _result(trial: Trial, cell: Cell, value: float, machine: str, day: str) -> T
             epochs=cell.epochs, batch=32, data="d" * 64, source=cell.source, steps=cell.steps
         ),
         certified=cell.certified,
+        confounds=list(cell.confounds),
         machine=machine,
     )
 
