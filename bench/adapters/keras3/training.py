@@ -24,7 +24,17 @@ class PlaceLoss(keras.losses.Loss):
         self._per_place = _PER_PLACE[spec["name"]]
 
     def call(self, y_true, y_pred):
-        return self._per_place(y_true, y_pred)
+        return self._per_place(y_true, _without_past(y_pred))
+
+
+def _without_past(output):
+    """On TensorFlow a loss takes what stands before a sigmoid for the logits, whatever it is told
+    that the logits are: Keras keeps it in this attribute (3.15)."""
+    if not hasattr(output, "_keras_logits"):
+        return output
+    import tensorflow as tf
+
+    return tf.identity(output)
 
 
 def _absolute(difference):
