@@ -87,7 +87,8 @@ def study_runs(study: Study, results: Results) -> dict[As, StudyRuns | None]:
     trials = trials.filter(
         pl.col("workload").is_in(list(study.workloads)), pl.col("release").is_in(list(releases))
     )
-    trials = with_curve_columns(trials, results.curves())
+    curves = results.curves().join(trials.select("id", "workload"), on="id")
+    trials = with_curve_columns(_as_accuracy(study, trials), _as_accuracy(study, curves))
     marked = trials["confounds"] != ""
     matched = trials["setting"] == "matched"
     intended = trials.filter(~marked & matched)
@@ -101,6 +102,15 @@ def study_runs(study: Study, results: Results) -> dict[As, StudyRuns | None]:
         every = pl.concat([confounded, others]).with_columns(certified=pl.lit(True))
         runs[As.PUBLISHED] = StudyRuns(study, As.PUBLISHED, _groups(study, every))
     return runs
+
+
+def _as_accuracy(study: Study, frame: pl.DataFrame) -> pl.DataFrame:
+    """What stands for the study's accuracy, where that is another metric."""
+    for one in study.workloads.values():
+        if one.accuracy != "accuracy" and one.accuracy in frame.columns:
+            own = pl.when(pl.col("workload") == one.name).then(one.accuracy).otherwise("accuracy")
+            frame = frame.with_columns(accuracy=own)
+    return frame
 
 
 def _groups(study: Study, trials: pl.DataFrame) -> dict[tuple[str, str, str], tuple[Group, ...]]:

@@ -232,6 +232,18 @@ def test_longer_training_need_not_be_better(tmp_path: Path) -> None:
     assert verdict.tau is not None and verdict.tau.estimate == -1.0
 
 
+def test_a_detector_is_judged_by_its_mean_average_precision(tmp_path: Path) -> None:
+    values = {**dict.fromkeys(RELEASES, 0.63), "pytorch": 0.51, "chainer": 0.53}
+    made = [
+        Cell(RELEASES[name], [v + 0.0001 * i for i in range(10)], "map", "voc2012-faster-rcnn",
+             epochs=100, metrics={"samples": 571_700.0, "epochs": 100.0})
+        for name, v in values.items()
+    ]  # fmt: skip
+    results = results_of(tmp_path, made)
+    assert intended(on(results, "36")).word is Word.SUPPORTED
+    assert "pytorch 51.0" in intended(on(results, "09")).measured[0]
+
+
 def test_what_no_campaign_has(tmp_path: Path) -> None:
     results = results_of(tmp_path, cells("cifar10-cnn", EQUAL, "accuracy"))
     assert intended(on(results, "94")).takes == ("Auto-Keras, which is not among the releases",)
