@@ -63,6 +63,7 @@ TRIALS = (
     Column("parameters", pl.Int64, "trained numbers of the model"),
     Column("weights_sha256", pl.String, "digest of the initial weights"),
     Column("lock", pl.String, "digest of the environment's lock"),
+    Column("confounds", pl.String, "what of a study's code was put back into it; else empty"),
 )
 """What every trial has. Metrics and resources follow."""
 

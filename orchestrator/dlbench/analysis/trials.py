@@ -127,6 +127,7 @@ def _row(name: str, campaign: str, content: dict[str, Any]) -> dict[str, Any]:
         "threads_used": content.get("stack", {}).get("threads"),
         "parameters": model.get("parameters"),
         "weights_sha256": model.get("weights_sha256"),
+        "confounds": " ".join(content.get("confounds", ())),
     }
     row.pop("source", None)
     return row

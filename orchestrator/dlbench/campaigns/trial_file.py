@@ -121,6 +121,7 @@ _FIELDS: dict[str, Shape] = {
     "certificate": optional(identity),
     "machine": lambda value: value if value == "" else identity(value),
     "notes": list_of(text),
+    "confounds": list_of(label, 100),
 }  # fmt: skip
 _NEEDED = frozenset(required_of(TrialResult))
 

@@ -87,6 +87,8 @@ class TrialResult:
     machine: str = ""
     lock: str = ""
     notes: list[str] = field(default_factory=list)
+    confounds: list[str] = field(default_factory=list)
+    """What of a study's code was put back into it, by name; empty: nothing."""
 
     @property
     def complete(self) -> bool:

@@ -101,23 +101,23 @@ class Tau:
 def kendall(pairs: Sequence[tuple[Evidence, int]], share: float, of: int) -> Tau | None:
     """Of pairs that were measured: what speaks for the claimed order, and what was seen (1, 0, -1).
 
-    `share`: of alpha, for all of them together. A pair of which no order is shown may be either
-    way: so all orders that are not refuted are in the interval, whatever the pairs have in common.
+    `share`: of alpha, for all of them together. The interval ends where "at least so many pairs are
+    in the claimed order", and against it, can no longer be shown: it is [1, 1] where all of them
+    are shown in that order, and ends below 1 where any is shown to be the other way round.
     """
     if not pairs:
         return None
-    each = share / of
-    low = high = seen = 0
-    for evidence, sign in pairs:
-        shown = evidence.lean if evidence.p <= each else 0
-        low += shown or -1
-        high += shown or 1
-        seen += sign
-    unmeasured = of - len(pairs)
-    total = float(of)
-    return Tau(
-        seen / len(pairs), (low - unmeasured) / total, (high + unmeasured) / total, len(pairs), of
-    )
+    parts = [*(evidence for evidence, _ in pairs), *[UNKNOWN] * (of - len(pairs))]
+    in_order = _shown(parts, share / 2)
+    against = _shown([part.denied() for part in parts], share / 2)
+    seen = sum(sign for _, sign in pairs) / len(pairs)
+    return Tau(seen, 2 * in_order / of - 1, 1 - 2 * against / of, len(pairs), of)
+
+
+def _shown(parts: Sequence[Evidence], p: float) -> int:
+    """The most of them that are shown to hold."""
+    every = range(1, len(parts) + 1)
+    return max((k for k in every if at_least(k, parts).for_it <= p), default=0)
 
 
 def mean_in_band(

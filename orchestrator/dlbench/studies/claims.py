@@ -69,6 +69,8 @@ class StudyWorkload:
     """None: the study varied them."""
     rows: int | None = None
     """Rows trained on in an epoch; None: not known."""
+    accuracy: str = "accuracy"
+    """The column that stands for what the study calls accuracy."""
 
 
 @dataclass(frozen=True)

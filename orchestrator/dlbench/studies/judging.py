@@ -309,8 +309,9 @@ def _beside(claim: Claim, made: Statement, word: Word) -> list[str]:
     said = []
     rows = [row for group in _groups(made) for row in group.rows]
     devices = {str(row["device"]).partition(":")[0] for row in rows}
-    if claim.device != "both" and claim.device not in devices:
-        other = listing(sorted(device.upper() for device in devices))
+    others = devices - {claim.device}
+    if claim.device != "both" and others:
+        other = listing(sorted(device.upper() for device in others))
         said.append(f"measured on the {other}, claimed of the {claim.device.upper()}")
     if any(row["data_source"] == "synthetic" for row in rows):
         said.append("on synthetic data")

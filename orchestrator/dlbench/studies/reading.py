@@ -142,13 +142,17 @@ def _framework(name: str, table: strict_toml.Table) -> StudyFramework:
 
 
 def _workload(name: str, table: strict_toml.Table) -> StudyWorkload:
-    table.check_keys({"data"}, {"epochs", "rows"})
+    table.check_keys({"data"}, {"epochs", "rows", "accuracy"})
     for key in ("epochs", "rows"):
         number = table.maybe(key, int)
         if number is not None and number < 1:
             raise table.broken(f"[{name}] `{key}` must be 1 or more")
     return StudyWorkload(
-        name, table.get("data", str), table.maybe("epochs", int), table.maybe("rows", int)
+        name,
+        table.get("data", str),
+        table.maybe("epochs", int),
+        table.maybe("rows", int),
+        table.maybe("accuracy", str) or "accuracy",
     )
 
 

@@ -20,7 +20,6 @@ from dlbench.studies.claims import Study, StudyFramework
 from dlbench.studies.curve_columns import COLUMNS, with_curve_columns
 from dlbench.studies.quantities import QUANTITIES
 
-_CONFOUNDS = "confounds"
 _SOURCES = ("synthetic", "sample", "real")
 """The better ones last."""
 _ENOUGH_ROWS = 0.9
@@ -88,8 +87,9 @@ def study_runs(study: Study, results: Results) -> dict[As, StudyRuns | None]:
     trials = trials.filter(
         pl.col("workload").is_in(list(study.workloads)), pl.col("release").is_in(list(releases))
     )
-    trials = with_curve_columns(trials, results.curves())
-    marked = _marked(trials)
+    curves = results.curves().join(trials.select("id", "workload"), on="id")
+    trials = with_curve_columns(_as_accuracy(study, trials), _as_accuracy(study, curves))
+    marked = trials["confounds"] != ""
     matched = trials["setting"] == "matched"
     intended = trials.filter(~marked & matched)
     runs: dict[As, StudyRuns | None] = {As.INTENDED: None, As.PUBLISHED: None}
@@ -104,12 +104,13 @@ def study_runs(study: Study, results: Results) -> dict[As, StudyRuns | None]:
     return runs
 
 
-def _marked(trials: pl.DataFrame) -> pl.Series:
-    if _CONFOUNDS not in trials.columns:
-        return pl.Series([False] * len(trials), dtype=pl.Boolean)
-    column = trials[_CONFOUNDS]
-    empty = column.list.len() == 0 if column.dtype == pl.List else column == ""
-    return ~(column.is_null() | empty.fill_null(True))
+def _as_accuracy(study: Study, frame: pl.DataFrame) -> pl.DataFrame:
+    """What stands for the study's accuracy, where that is another metric."""
+    for one in study.workloads.values():
+        if one.accuracy != "accuracy" and one.accuracy in frame.columns:
+            own = pl.when(pl.col("workload") == one.name).then(one.accuracy).otherwise("accuracy")
+            frame = frame.with_columns(accuracy=own)
+    return frame
 
 
 def _groups(study: Study, trials: pl.DataFrame) -> dict[tuple[str, str, str], tuple[Group, ...]]:

@@ -44,6 +44,7 @@ class Cell:
     changes: Sequence[str] = ()
     rows: int | None = None
     scale: str = ""
+    confounds: Sequence[str] = ()
 
 
 def write(
@@ -85,7 +86,8 @@ def _trial(cell: Cell, turn: int, index: int) -> Trial:
     )  # fmt: skip
     same = ("release", "workload", "device", "variant", "point")
     kept = {key: getattr(trial, key) for key in same}
-    return replace(trial, id=digest([kept, trial.seed, trial.epochs, turn])[:16])
+    made_of = [kept, trial.seed, trial.epochs, turn, *cell.confounds]
+    return replace(trial, id=digest(made_of)[:16])
 
 
 def _result(trial: Trial, cell: Cell, value: float, machine: str, day: str) -> TrialResult:
@@ -118,6 +120,7 @@ def _result(trial: Trial, cell: Cell, value: float, machine: str, day: str) -> T
             name=cell.scale,
         ),
         certified=cell.certified,
+        confounds=list(cell.confounds),
         machine=machine,
     )
 

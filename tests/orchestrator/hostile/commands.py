@@ -21,7 +21,7 @@ from dlbench.cli import main, watch
 from dlbench.errors import UserError
 
 _ACTS_ON_A_TERMINAL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2028\ud800-\udfff]")
-REFUSED = 2
+REFUSED, UNDECIDED = 2, 3
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Ended:
             return f"traceback: {self.traceback.strip().splitlines()[-1][:200]}"
         if found := _ACTS_ON_A_TERMINAL.search(self.out + self.err):
             return f"it printed {found[0]!r}"
-        if self.code not in (0, 1, REFUSED):
+        if self.code not in (0, 1, REFUSED, UNDECIDED):
             return f"exit code {self.code}"
         if self.code == REFUSED and not self.err.strip():
             return "exit code 2 without a word"
@@ -108,7 +108,7 @@ def read_in_python(campaign: Path) -> Ended:
 
 COMMANDS = (
     "show", "show-json", "compare", "compare-steps", "report", "markdown", "csv", "parquet", "json",
-    "mlflow", "archive", "merge", "watch", "python",
+    "mlflow", "archive", "merge", "watch", "judge", "python",
 )  # fmt: skip
 
 
@@ -125,6 +125,7 @@ def on_campaign(command: str, campaign: Path, other: Path, out: Path) -> Ended:
         "markdown": ("report", campaign, "--format", "markdown", "-o", out),
         "merge": ("merge", campaign, other, "-o", out),
         "watch": ("watch", campaign, "--json"),
+        "judge": ("judge", campaign, "--study", "elshawi2021", "--verbose"),
     }
     ended = run(*arguments.get(command, ("export", campaign, "--format", command, "-o", out)))
     made = sorted(out.parent.iterdir()) if out.parent.is_dir() else []

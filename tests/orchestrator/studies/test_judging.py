@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 
 from dlbench.analysis.results import Results, open_results
@@ -233,32 +232,37 @@ def test_longer_training_need_not_be_better(tmp_path: Path) -> None:
     assert verdict.tau is not None and verdict.tau.estimate == -1.0
 
 
+def test_a_detector_is_judged_by_its_mean_average_precision(tmp_path: Path) -> None:
+    values = {**dict.fromkeys(RELEASES, 0.63), "pytorch": 0.51, "chainer": 0.53}
+    made = [
+        Cell(RELEASES[name], [v + 0.0001 * i for i in range(10)], "map", "voc2012-faster-rcnn",
+             epochs=100, metrics={"samples": 571_700.0, "epochs": 100.0})
+        for name, v in values.items()
+    ]  # fmt: skip
+    results = results_of(tmp_path, made)
+    assert intended(on(results, "36")).word is Word.SUPPORTED
+    assert "pytorch 51.0" in intended(on(results, "09")).measured[0]
+
+
 def test_what_no_campaign_has(tmp_path: Path) -> None:
     results = results_of(tmp_path, cells("cifar10-cnn", EQUAL, "accuracy"))
     assert intended(on(results, "94")).takes == ("Auto-Keras, which is not among the releases",)
 
 
-def test_trials_with_confounds_are_the_second_column(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_trials_with_confounds_are_the_second_column(tmp_path: Path) -> None:
     """They are never mixed with the intended ones, and need no certificate."""
     plain = cells("cifar10-cnn", EQUAL, "accuracy", spread=0.002)
+    low = {"pytorch": 0.72, "chainer": 0.73}
     marked = [
-        replace(cell, epochs=100, variant="published", certified=False)
-        for cell in cells(
-            "cifar10-cnn", {"pytorch": 0.72, "chainer": 0.73}, "accuracy", spread=0.002
-        )
+        replace(cell, confounds=("dropout-never-ran",), certified=False)
+        for cell in cells("cifar10-cnn", low, "accuracy", spread=0.002)
     ]
-    results = results_of(tmp_path, [*plain, *marked])
-    trials = results.trials().with_columns(
-        confounds=pl.when(pl.col("variant") == "published").then(pl.lit("dropout-never-ran")),
-        variant=pl.lit("plain"),
-    )
-    monkeypatch.setattr(Results, "trials", lambda self: trials)
-    judged = on(results, "02")
+    judged = on(results_of(tmp_path, [*plain, *marked]), "02")
     assert intended(judged).word is Word.CONTRADICTED
+    assert all("80" in line for line in intended(judged).measured)
     published = judged.verdicts[As.PUBLISHED]
     assert published is not None and published.word is Word.SUPPORTED
+    assert "pytorch 71.96" in published.measured[0] and "keras 79.91" in published.measured[0]
 
 
 def test_the_family_is_what_is_judged_together(tmp_path: Path) -> None:
