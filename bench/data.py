@@ -4,9 +4,16 @@ import os
 
 import numpy as np
 
-from bench.ops import shapes_of
+from bench.detector_data import RPN_TARGETS, DetectorSplit
+from bench.ops import host_nodes, is_made, shapes_of
 
-_REAL_VALUED = ("sigmoid-cross-entropy", "mean-squared-error", "mean-absolute-error")
+REAL_VALUED = (
+    "sigmoid-cross-entropy",
+    "mean-squared-error",
+    "mean-absolute-error",
+    "smooth-l1",
+)
+"""Losses whose targets have the output's shape."""
 
 
 class Split:
@@ -41,6 +48,14 @@ class Split:
         other = Split(arrays, None, self._targets)
         other._factor = self._factor
         return other
+
+    def for_training(self, batch, seed, epoch, step):
+        """The batch with what is drawn for this step; nothing here."""
+        return batch
+
+    def described(self):
+        """What there is to say of the data's form."""
+        return {}
 
     def batches(self, size):
         """All rows in order, for evaluation."""
@@ -104,17 +119,21 @@ def load(folder, data, graph, recipe):
     targets = {
         loss["target"]: shapes[loss["output"]]
         for loss in recipe["losses"]
-        if loss["name"] in _REAL_VALUED
+        if loss["name"] in REAL_VALUED
     }
     splits = {}
+    mapped = "r" if host_nodes(graph) else None  # photographs need not fit into memory
     for split, files in data["splits"].items():
         arrays = {
-            name: np.load(os.path.join(folder, file), allow_pickle=False)
+            name: np.load(os.path.join(folder, file), mmap_mode=mapped, allow_pickle=False)
             for name, file in files.items()
         }
         for name, (low, high, what) in _ranges(graph, recipe, shapes).items():
             _check_range(split, name, arrays[name], low, high, what)
-        splits[split] = Split(arrays, data.get("divide"), targets)
+        if host_nodes(graph):
+            splits[split] = DetectorSplit(arrays, data.get("divide"), graph)
+        else:
+            splits[split] = Split(arrays, data.get("divide"), targets)
     return splits
 
 
@@ -128,12 +147,17 @@ def _ranges(graph, recipe, shapes):
         if node.get("lengths"):
             what = "lengths of {!r}".format(node["name"])
             ranges[node["lengths"]] = (1, shapes[node["inputs"][0]][0], what)
+    for node in host_nodes(graph):
+        ranges[node["inputs"][3]] = (0, node["classes"], "classes of {!r}".format(node["name"]))
     for spec in recipe["losses"]:
+        if is_made(spec["target"]) or spec["target"] in RPN_TARGETS:
+            continue
         if spec["name"] == "softmax-cross-entropy":
             what = "classes of {!r}".format(spec["output"])
             ranges[spec["target"]] = (0, shapes[spec["output"]][-1] - 1, what)
         if spec["mask"]:
-            ranges[spec["mask"]] = (0, 1, "values of a mask")
+            most = np.inf if spec.get("divisor") else 1
+            ranges[spec["mask"]] = (0, most, "values of a mask")
     return ranges
 
 

@@ -125,10 +125,10 @@ def test_every_metric_of_a_trial_is_named() -> None:
     phases = dict.fromkeys(bench_formats.PHASES, 1.0)
     del phases["verify"]
     scored = dict.fromkeys(METRICS, 0.5)
-    epoch = {"loss": 1.0, "steps_ms": [2.0, 1.0, 1.0], "first": 1, "metrics": scored}
+    epoch = {"loss": 1.0, "steps_ms": [2.0, 1.0, 1.0], "first": 1, "metrics": scored, "host_ms": 1}
     events = [Event(1.0, "epoch", epoch), Event(2.0, "result", {"samples": 3})]
     names = set(measure(events, phases, 1))
-    of_recipe = {"accuracy", "mae", "mse", "perplexity"}
+    of_recipe = {"accuracy", "mae", "mse", "perplexity", "map", "map_11", "boxes_found"}
     assert names - of_recipe == set(keys("Metrics"))
     assert all(f"`{name}`" in section("Metrics") for name in names & of_recipe)
     assert of_recipe <= names

@@ -9,7 +9,7 @@ from bench.adapters.base import Model
 from bench.adapters.channels_first import Layout, value_in
 from bench.adapters.paddle.layers import Net, parameter_in, parameter_out, tensors_of
 from bench.adapters.paddle.training import clip, loss_of, optimizer_of
-from bench.ops import nodes_for, trained_nodes, values_of
+from bench.ops import host_nodes, nodes_for, read_by_losses, trained_nodes, values_of
 from bench.weights import is_state
 
 
@@ -20,7 +20,7 @@ class PaddleModel(Model):
         self._native = options.setting == "native"
         self._trained = trained_nodes(graph, recipe)
         purposes = {
-            "train": (self._trained, {spec["output"] for spec in recipe["losses"]}),
+            "train": (self._trained, read_by_losses(recipe)),
             "predict": (nodes_for(graph, graph["outputs"]), set(graph["outputs"])),
             "show": (graph["nodes"], set(values_of(graph))),
         }
@@ -46,6 +46,8 @@ class PaddleModel(Model):
             else "variance corrected if unbiased",
             "weight decay": "on every parameter" if self._native else "on kernels and tables",
         }
+        if host_nodes(graph):
+            self.path["host node"] = "called between layers"
 
     def _parameters(self):
         """(node, canonical name, tensor) of everything that learns."""

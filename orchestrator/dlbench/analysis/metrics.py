@@ -67,6 +67,10 @@ ACCURACY = Metric("accuracy", "Accuracy", "accuracy", SCORE, "", "%", 100.0, in_
 MAE = Metric("mae", "Mean absolute error", "mae", LOSS, in_report=True)
 MSE = Metric("mse", "Mean squared error", "mse", LOSS, in_report=True)
 PERPLEXITY = Metric("perplexity", "Perplexity", "perplexity", LOSS, in_report=True)
+PRECISION = Metric(
+    "map", "Mean average precision", "mean average precision", SCORE, "", "%", 100.0,
+    in_report=True,
+)  # fmt: skip
 PEAK_MEMORY = Metric(
     "peak_memory_bytes", "Peak memory", "peak memory (bytes)", MEMORY, "memory", "MB", 1e-6,
     in_report=True,
@@ -83,7 +87,7 @@ CPU_ENERGY = Metric(
 )
 CPU = Metric("cpu_seconds", "CPU time", "CPU time (s)", CPU_TIME, unit="s", in_report=True)
 
-QUALITY = (ACCURACY, MAE, MSE, PERPLEXITY)
+QUALITY = (ACCURACY, PRECISION, MAE, MSE, PERPLEXITY)
 KNOWN = (
     TRAINING, SPEED, STEP, *QUALITY, PEAK_MEMORY, GPU_MEMORY, GPU_ENERGY, CPU_ENERGY, CPU,
     Metric("cpu_percent_mean", "CPU use", "CPU use (% of the allotted cores)", USE, "cpu", "%"),
@@ -104,6 +108,11 @@ KNOWN = (
            "GPU energy for 1000 rows (J)", ENERGY, unit="J"),
     Metric("cpu_energy_j_per_thousand", "CPU energy for 1000 rows",
            "CPU energy for 1000 rows (J)", ENERGY, unit="J"),
+    Metric("map_11", "Mean average precision (11 points)", "mean average precision (11 points)",
+           SCORE, "", "%", 100.0),
+    Metric("boxes_found", "Boxes found", "share of boxes found", SCORE, "", "%", 100.0),
+    Metric("host_ms_mean", "Host node's time", "host node's time of a step (ms)", TIME, unit="ms",
+           from_steps=True),
     Metric("steady_s", "Steady training time", "steady training time (s)", TIME, unit="s",
            from_steps=True),
 )  # fmt: skip

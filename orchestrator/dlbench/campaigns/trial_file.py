@@ -48,14 +48,16 @@ _PERCENT = optional(number(0.0, 1e6))
 _MS = optional(number(0.0, 1000 * LONGEST_S))
 _SECONDS, _BYTES, _POSITIVE = optional(SECONDS), optional(BYTES), optional(number(0.0))
 _SCORES: dict[str, Shape] = {
-    "accuracy": optional(number(0.0, 1.0)), "mae": _POSITIVE, "mse": _POSITIVE,
+    **dict.fromkeys(("accuracy", "map", "map_11", "boxes_found"), optional(number(0.0, 1.0))),
+    "mae": _POSITIVE, "mse": _POSITIVE,
     "loss": optional(number()),
 }  # fmt: skip
 _TIMES = (
     "train_s", "steady_s", "import_s", "load_s", "build_s", "first_step_s", "warm_up_s",
     "evaluate_s", "validate_s", "save_s",
 )  # fmt: skip
-_STEPS = ("step_ms_median", "step_ms_mean", "step_ms_p05", "step_ms_p95", "step_ms_sd")
+_STEPS = ("step_ms_median", "step_ms_mean", "step_ms_p05", "step_ms_p95", "step_ms_sd",
+          "host_ms_mean")  # fmt: skip
 _NUMBER = optional(number())
 _METRICS = table_of(
     _NUMBER,
