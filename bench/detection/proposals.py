@@ -44,7 +44,7 @@ def propose(scores, deltas, boxes, classes, size, seed, spec, training):
     class c are in the four columns from 4 * (c - 1). In evaluation all of them are RoIs, the best
     first, and labels, deltas and weights are 0. Rows that are left over are 0 everywhere.
     """
-    candidates, ordered = _candidates(scores, deltas, size, spec)
+    candidates, ordered = best_candidates(scores, deltas, size, spec)
     proposals = candidates[_kept(candidates, ordered, spec, training)]
     rows, columns = np.shape(scores)[1:3]
     result = {
@@ -72,7 +72,7 @@ def propose(scores, deltas, boxes, classes, size, seed, spec, training):
     return result
 
 
-def _candidates(scores, deltas, size, spec):
+def best_candidates(scores, deltas, size, spec):
     """(boxes, scores) of the candidates, small ones and those that are not finite included."""
     rows, columns, count = np.shape(scores)[1:]
     if count != len(spec["scales"]) * len(spec["ratios"]):
@@ -111,7 +111,7 @@ def margin(scores, deltas, boxes, classes, size, spec, training):
       `foreground_overlap`, and between the two boxes that an object overlaps most.
     """
     one_more = dict(spec, candidates=spec["candidates"] + 1)
-    candidates, ordered = _candidates(scores, deltas, size, one_more)
+    candidates, ordered = best_candidates(scores, deltas, size, one_more)
     sides = (candidates[:, 2:] - candidates[:, :2])[of_boxes.usable(candidates)]
     candidates = candidates[: spec["candidates"]]
     kept = _kept(candidates, ordered[: spec["candidates"]], spec, training)

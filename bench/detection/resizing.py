@@ -13,24 +13,22 @@ def resized(image, shorter, longest):
     height, width = image.shape[:2]
     factor = min(shorter / float(min(height, width)), longest / float(max(height, width)))
     new = [max(1, int(side * factor + 0.5)) for side in (height, width)]
-    down = _interpolated(image, new[0])
-    across = _interpolated(np.swapaxes(down, 0, 1), new[1])
-    result = np.ascontiguousarray(np.swapaxes(across, 0, 1))
+    result = _interpolated(_interpolated(image.astype(np.float32), new[0], 0), new[1], 1)
     return result, (new[0] / float(height), new[1] / float(width))
 
 
-def _interpolated(image, length):
-    """The image with `length` rows."""
-    rows = image.shape[0]
-    at = np.clip((np.arange(length) + 0.5) * (rows / float(length)) - 0.5, 0, rows - 1)
+def _interpolated(image, length, axis):
+    """The image with `length` pixels along this axis."""
+    before = image.shape[axis]
+    at = np.clip((np.arange(length) + 0.5) * (before / float(length)) - 0.5, 0, before - 1)
     low = np.floor(at).astype(np.intp)
-    share = (at - low).astype(np.float32).reshape((-1,) + (1,) * (image.ndim - 1))
-    image = image.astype(np.float32)
-    upper, lower = image[low], image[np.minimum(low + 1, rows - 1)]
-    lower -= upper
-    lower *= share
-    lower += upper
-    return lower
+    share = (at - low).astype(np.float32).reshape((-1,) + (1,) * (image.ndim - 1 - axis))
+    first = np.take(image, low, axis)
+    second = np.take(image, np.minimum(low + 1, before - 1), axis)
+    second -= first
+    second *= share
+    second += first
+    return second
 
 
 def resized_boxes(boxes, factors):

@@ -97,6 +97,14 @@ class Spoilt(plain.Reference):
             while True:
                 line = b'{"v":1,"t":%f,"event":"progress","epoch":1,"step":1,"steps":9}\\n'
                 file.write(1000 * (line % time.monotonic()))
+    def huge(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+        line = b'{"v":1,"t":%f,"event":"epoch","epoch":%d,"loss":1,"steps_ms":[%s],"metrics":{},'
+        line += b'"train_s":0,"first":0,"data_ms":0}\\n'
+        for epoch in range(1, 8):
+            raw(line % (time.monotonic(), epoch, b",".join([b"0.0"] * 500_000)))
+        time.sleep(300)
     def forges(self):
         raw(b'{"v":1,"t":%f,"event":"end","x":%s}\\n' % (time.monotonic(), b"9" * 400))
         time.sleep(30)
@@ -110,7 +118,7 @@ class Spoilt(plain.Reference):
 
 VARIANTS = (
     "good", "slow", "nan", "segfault", "raises", "exits", "leaves", "garbage", "long-line",
-    "wrong-version", "fills", "hides", "allocates", "flood", "forges", "memory", "child",
+    "wrong-version", "fills", "hides", "allocates", "flood", "huge", "forges", "memory", "child",
     "unsupported",
 )  # fmt: skip
 

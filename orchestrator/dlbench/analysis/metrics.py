@@ -18,6 +18,7 @@ from dlbench.statistics.measurements import (
     LOSS,
     MEMORY,
     SCORE,
+    SHARE,
     THROUGHPUT,
     TIME,
     USE,
@@ -63,7 +64,7 @@ STEP = Metric(
     "step_ms_median", "Step time", "median step time (ms)", TIME, "step_ms", "ms",
     in_report=True, from_steps=True,
 )  # fmt: skip
-ACCURACY = Metric("accuracy", "Accuracy", "accuracy", SCORE, "", "%", 100.0, in_report=True)
+ACCURACY = Metric("accuracy", "Accuracy", "accuracy", SHARE, "", "%", 100.0, in_report=True)
 MAE = Metric("mae", "Mean absolute error", "mae", LOSS, in_report=True)
 MSE = Metric("mse", "Mean squared error", "mse", LOSS, in_report=True)
 PERPLEXITY = Metric("perplexity", "Perplexity", "perplexity", LOSS, in_report=True)

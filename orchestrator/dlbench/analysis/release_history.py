@@ -68,7 +68,7 @@ def release_histories(
     long = {key: members for key, members in together.items() if len(members) >= _FEWEST}
     equal = {frozenset((v.first, v.second)) for v in verdicts if v.decision is Decision.EQUIVALENT}
     differ = [(v.first, v.second) for v in verdicts if v.different]
-    words = within_margin(margin, metric.kind.scale == "ratio") if margin is not None else ""
+    words = within_margin(margin, metric.kind) if margin is not None else ""
     histories = []
     for (framework, flavour, *_), members in long.items():
         members.sort(key=lambda member: member[0])

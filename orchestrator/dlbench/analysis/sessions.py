@@ -18,7 +18,7 @@ import polars as pl
 from dlbench.analysis.metrics import Metric
 from dlbench.statistics.comparison import Comparison
 from dlbench.statistics.verdicts import Decision, Verdict
-from dlbench.statistics.words import listing, number
+from dlbench.statistics.words import listing
 
 if TYPE_CHECKING:
     from dlbench.analysis.groups import Case, Group
@@ -126,8 +126,7 @@ def within_session_difference(comparison: Comparison, case: Case, metric: Metric
 
 def _differs(found: tuple[float, str], metric: Metric) -> str:
     size, name = found
-    by = f"a factor of {number(size)}" if metric.kind.scale == "ratio" else number(size)
-    return f"Between sessions {name} alone differs by {by}."
+    return f"Between sessions {name} alone differs by {metric.kind.size(size)}."
 
 
 def _middles(group: Group, metric: Metric) -> dict[str, float]:

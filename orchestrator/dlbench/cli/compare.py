@@ -9,15 +9,14 @@ import typer
 
 from dlbench.cli import completion
 from dlbench.cli.console import Json
-from dlbench.cli.options import Only
+from dlbench.cli.options import Alpha, AlphaOver, Only
 
 if TYPE_CHECKING:
     from dlbench.analysis.campaign_comparison import CampaignComparison
+    from dlbench.analysis.error_rate import ErrorRate
     from dlbench.analysis.results import Results
     from dlbench.statistics.power import RepeatPlan
     from dlbench.statistics.thresholds import ThresholdResult
-
-_OVER = ("workload", "report")
 
 
 def register(app: typer.Typer) -> None:
@@ -42,17 +41,8 @@ def register(app: typer.Typer) -> None:
         by: Annotated[
             str, typer.Option(help="What to tell apart: release, device, variant or engine.")
         ] = "release",
-        alpha: Annotated[
-            float,
-            typer.Option(help="The chance of claiming any difference where there is none."),
-        ] = 0.05,
-        alpha_over: Annotated[
-            str,
-            typer.Option(
-                help="What --alpha is a rate of: each workload and metric by itself, or the whole"
-                " report."
-            ),
-        ] = "workload",
+        alpha: Alpha = 0.05,
+        alpha_over: AlphaOver = "workload",
         look: Annotated[
             int | None,
             typer.Option(
@@ -107,13 +97,14 @@ def register(app: typer.Typer) -> None:
         """
         import dlbench
         from dlbench.analysis.comparison_json import comparison_json, threshold_json
+        from dlbench.analysis.error_rate import error_rate
         from dlbench.analysis.power_plan import plan_power as planned
         from dlbench.analysis.regression import check_regressions
         from dlbench.analysis.selection import only as only_these
         from dlbench.campaigns.campaign_list import newest
-        from dlbench.cli.comparison_text import print_checked, print_comparison, print_error_rate
-        from dlbench.cli.console import print_json
-        from dlbench.errors import UserError, unknown
+        from dlbench.cli.comparison_text import print_checked, print_comparison
+        from dlbench.cli.console import print_json, say
+        from dlbench.errors import UserError
         from dlbench.statistics.thresholds import worst_exit_code
 
         if bool(fail_if) != (baseline is not None or against is not None):
@@ -123,22 +114,19 @@ def register(app: typer.Typer) -> None:
             )
         if baseline is not None and against is not None:
             raise UserError("--baseline and --against exclude each other.", "Give one of them.")
-        if alpha_over not in _OVER:
-            raise unknown("value of --alpha-over", alpha_over, _OVER)
         results = only_these(dlbench.open(campaigns or [newest()]), only)
-        share = _share(alpha, look, results)
+        rate = error_rate(results, alpha, alpha_over, look)
         checked: tuple[ThresholdResult, ...] = ()
         comparisons: list[CampaignComparison] = []
         if fail_if:
-            own = share / len(fail_if) if alpha_over == "report" else share
+            own = rate.alpha / len(fail_if) if rate.over_report else rate.alpha
             held = against if baseline is None else dlbench.open(baseline)
             assert held is not None
             checked = check_regressions(results, held, fail_if, alpha=own)
         if metric or not fail_if:
             comparisons = _compared(
-                results, metric or _usual(results, plan_power), by, share, margin or [],
-                alpha_over == "report",
-            )  # fmt: skip
+                results, metric or _usual(results, plan_power), by, rate, margin or []
+            )
         plans: list[list[RepeatPlan | None]] = [
             [planned(case, plan_power) if plan_power is not None else None for case in c.cases]
             for c in comparisons
@@ -147,7 +135,7 @@ def register(app: typer.Typer) -> None:
         code = worst_exit_code(checked) if checked else 0
         if json:
             output: dict[str, Any] = {
-                "v": 1, "alpha": share, "alpha_over": alpha_over, "questions": questions,
+                "v": 1, "alpha": rate.alpha, "alpha_over": alpha_over, "questions": questions,
                 "comparisons": [],
             }  # fmt: skip
             for comparison, each in zip(comparisons, plans, strict=True):
@@ -161,37 +149,24 @@ def register(app: typer.Typer) -> None:
         else:
             for comparison, each in zip(comparisons, plans, strict=True):
                 print_comparison(comparison, each, plan_power, verbose)
-            print_error_rate(questions, share, alpha_over == "report")
+            if questions:
+                say(rate.sentence(questions))
             print_checked(checked, verbose)
         if code:
             raise typer.Exit(code)
 
 
-def _share(alpha: float, look: int | None, results: Results) -> float:
-    """What is left of alpha for this look; of looks that a campaign planned, it knows itself."""
-    from dlbench.errors import UserError
-    from dlbench.statistics.looks import alpha_at_look
-
-    if not 0 < alpha < 1:
-        raise UserError(f"An alpha of {alpha:g} is not possible.", "Give one between 0 and 1.")
-    if look is not None and look < 1:
-        raise UserError(f"There is no look {look}.", "Count them from 1.")
-    return results.share(alpha) if look is None else alpha_at_look(alpha, look)
-
-
 def _compared(
-    results: Results, names: list[str], by: str, alpha: float, margin: list[str], over_report: bool
+    results: Results, names: list[str], by: str, rate: ErrorRate, margin: list[str]
 ) -> list[CampaignComparison]:
-    """One comparison a metric; over a report, alpha is shared equally by all questions of it."""
+    """One comparison a metric."""
     from dlbench.analysis.margin_choice import margins_by_metric
     from dlbench.analysis.metrics import find_metric
 
     columns = results.trials().schema
     metrics = {metric.column: metric for metric in (find_metric(name, columns) for name in names)}
     margins = margins_by_metric(margin, list(metrics.values()), columns)
-    if over_report:
-        first = [results.compare(column, by, alpha, stability=False) for column in metrics]
-        alpha /= max(1, sum(comparison.questions for comparison in first))
+    alpha = rate.of_each(results, metrics, by)
     return [results.compare(column, by, alpha, margins.get(column)) for column in metrics]
 
 

@@ -118,25 +118,6 @@ def _print_speedups(comparison: CampaignComparison) -> None:
     print_table(["", "devices", ">factor", "verdict"], rows, title="\nspeed-ups")
 
 
-def print_error_rate(questions: int, alpha: float, over_report: bool) -> None:
-    """What alpha is a rate of."""
-    from dlbench.statistics.words import percent
-
-    if over_report:
-        say(f"At most {percent(alpha)} of such reports say anywhere that there is a difference"
-            " where there is none.")  # fmt: skip
-    elif questions == 1:
-        say(f"Where nothing differs, a difference is claimed in at most {percent(alpha)} of cases.")
-    elif questions > 1:
-        any_of_them = 1 - (1 - alpha) ** questions
-        say(
-            f"Where nothing differs, each of these {questions} questions (a metric on a workload, a"
-            f" history, a ranking) is answered wrongly in at most {percent(alpha)} of cases, any of"
-            f" them in up to {percent(any_of_them)}. `--alpha-over report` keeps all of them"
-            f" together within {percent(alpha)}."
-        )
-
-
 def print_checked(checked: Sequence[ThresholdResult], verbose: bool) -> None:
     for one in checked:
         say(f"{_MARKS[one.outcome.exit_code]}: {one.sentence}")

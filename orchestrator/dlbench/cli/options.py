@@ -59,6 +59,16 @@ COMPLETIONS = {
 }
 """What the shell offers for options of `run` and `plan`."""
 Device = Annotated[str, typer.Option(metavar="cpu|gpu", help="The device.")]
+Alpha = Annotated[
+    float, typer.Option(help="The chance of claiming any difference where there is none.")
+]
+AlphaOver = Annotated[
+    str,
+    typer.Option(
+        metavar="workload|report",
+        help="What --alpha is a rate of: each workload and metric by itself, or the whole report.",
+    ),
+]
 
 
 def named(releases: Sequence[str] | None, framework: Sequence[str] | None) -> tuple[str, ...]:

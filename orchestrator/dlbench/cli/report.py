@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dlbench.cli.console import Json
-from dlbench.cli.options import CampaignFolder, Only
+from dlbench.cli.options import Alpha, AlphaOver, CampaignFolder, Only
 
 _SUFFIXES = {"html": ".html", "markdown": ".md", "latex": ".tex"}
 
@@ -30,6 +30,8 @@ def register(app: typer.Typer) -> None:
                 help="Where it goes (default: into DIR, or beside the archive); - prints it.",
             ),
         ] = None,
+        alpha: Alpha = 0.05,
+        alpha_over: AlphaOver = "workload",
         open: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
         json: Json = False,
     ) -> None:
@@ -38,7 +40,7 @@ def register(app: typer.Typer) -> None:
         \b
         dlbench report --open
         dlbench report results/2026-11-16_0312-digits-cnn-jax-numpy --format markdown -o answer.md
-        dlbench report quick.dlbench -o quick.html
+        dlbench report quick.dlbench -o quick.html --alpha-over report
         """
         import sys
 
@@ -51,7 +53,7 @@ def register(app: typer.Typer) -> None:
         if format not in _SUFFIXES:
             raise unknown("format", format, _SUFFIXES)
         folder = folder or newest()
-        material = making.load(folder, only)
+        material = making.load(folder, only, alpha, alpha_over)
         text = getattr(making, format)(material)
         if out == Path("-"):
             sys.stdout.write(text)

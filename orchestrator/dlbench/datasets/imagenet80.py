@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dlbench.datasets import Dataset
+from dlbench.datasets._decoding import opened_image, pillow
 from dlbench.datasets._reading import wrong
 from dlbench.errors import UserError
 
@@ -39,7 +40,7 @@ def _from_folder(folder: Path) -> Arrays:
     images = _by_class(folder) or _by_list(folder)
     if not images:
         raise UserError(f"{folder} holds no images that dlbench finds.", _REMEDY)
-    library = _pillow()
+    library = pillow()
     pixels = np.empty((len(images), _SIDE, _SIDE, 3), np.uint8)
     for row, (path, _) in enumerate(images):
         pixels[row] = _decoded(path, library)
@@ -83,35 +84,18 @@ def _images_in(folder: Path) -> Sequence[Path]:
     return sorted(path for path in folder.iterdir() if path.suffix.lower() in _ENDINGS)
 
 
-def _pillow() -> Any:
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise UserError(
-            "Images are decoded with Pillow, which is not installed.",
-            "Install it with `pip install pillow` (or dlbench with `pip install dlbench[images]`).",
-        ) from error
-    return Image
-
-
 def _decoded(path: Path, library: Any) -> np.ndarray:
-    """The middle square of an image at 80x80; how large it is, is looked up before it is read."""
+    """The middle square of an image at 80x80."""
     import numpy as np
 
-    try:
-        with library.open(path) as image:
-            width, height = image.size
-            if not 0 < width * height <= _MOST_PIXELS:
-                raise wrong(path.name, f"has {width:,} x {height:,} pixels, which is too many")
-            side = min(width, height)
-            left, top = (width - side) // 2, (height - side) // 2
-            square = (left, top, left + side, top + side)
-            scaled = image.convert("RGB").resize(
-                (_SIDE, _SIDE), library.Resampling.BILINEAR, square
-            )
-            return np.asarray(scaled)
-    except (OSError, ValueError, SyntaxError) as error:
-        raise wrong(path.name, f"is not an image that can be decoded ({error})") from error
+    with opened_image(path, path.name, library, _MOST_PIXELS) as image:
+        width, height = image.size
+        side = min(width, height)
+        left, top = (width - side) // 2, (height - side) // 2
+        square = (left, top, left + side, top + side)
+        middle = image.convert("RGB").crop(square)  # `resize` alone would look beyond its edges
+        scaled = middle.resize((_SIDE, _SIDE), library.Resampling.BILINEAR)
+        return np.asarray(scaled)
 
 
 def _synthetic(train: int, test: int) -> Arrays:

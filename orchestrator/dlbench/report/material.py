@@ -6,15 +6,17 @@ All of it comes from `dlbench.analysis`, so that the report, `compare` and `show
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from dlbench.analysis.across_workloads import WorkloadRanking
 from dlbench.analysis.campaign_comparison import CaseComparison, describe_case
+from dlbench.analysis.error_rate import ErrorRate, error_rate
 from dlbench.analysis.groups import Case, Group, cases_of
 from dlbench.analysis.metrics import KNOWN, QUALITY, TRAINING, Metric
-from dlbench.analysis.results import Results, open_results
+from dlbench.analysis.results import ALPHA, Results, open_results
 from dlbench.analysis.selection import only
 from dlbench.campaigns.about import CampaignAbout
 from dlbench.campaigns.certificate_file import Certificate, read_certificates
@@ -103,7 +105,9 @@ class Material:
     cases: tuple[Case, ...]
     """By label; their groups by framework and version."""
     certificates: tuple[Certificate, ...]
+    rate: ErrorRate
     _compared: dict[Metric, dict[str, CaseComparison]] = field(default_factory=dict, repr=False)
+    _questions: dict[Metric, int] = field(default_factory=dict, repr=False)
     _across: dict[Metric, tuple[WorkloadRanking, ...]] = field(default_factory=dict, repr=False)
     _described: dict[Metric, dict[str, Comparison]] = field(default_factory=dict, repr=False)
 
@@ -153,10 +157,23 @@ class Material:
         if metric not in self.tested:
             return None
         if metric not in self._compared:
-            comparison = self.results.compare(metric.column, stability=metric is TRAINING)
+            stability = metric is TRAINING
+            comparison = self.results.compare(metric.column, alpha=self._alpha, stability=stability)
+            self._questions[metric] = comparison.questions
             self._across[metric] = comparison.across
             self._compared[metric] = {one.case.label: one for one in comparison.cases}
         return self._compared[metric].get(case)
+
+    @cached_property
+    def _alpha(self) -> float:
+        """Of each question."""
+        return self.rate.of_each(self.results, [metric.column for metric in self.tested])
+
+    def error_rate(self, metrics: Sequence[Metric]) -> str:
+        """How often differences that are claimed on these metrics may be none, in a sentence."""
+        for metric in metrics:
+            self.compared("", metric)
+        return self.rate.sentence(sum(self._questions.get(metric, 0) for metric in metrics))
 
     def across(self, metric: Metric) -> tuple[WorkloadRanking, ...]:
         """The contenders ranked across workloads, where there are enough of these."""
@@ -205,7 +222,9 @@ class Material:
         return None
 
 
-def load(path: Path, chosen: str | None = None) -> Material:
+def load(
+    path: Path, chosen: str | None = None, alpha: float = ALPHA, over: str = "workload"
+) -> Material:
     """A campaign, read for a report; `chosen`: only these of its trials (`--only`)."""
     results = only(open_results(path), chosen)
     trials = results.trials()
@@ -219,6 +238,7 @@ def load(path: Path, chosen: str | None = None) -> Material:
         results,
         tuple(replace(case, groups=tuple(sorted(case.groups, key=_order))) for case in cases),
         tuple(sorted(certificates, key=_place)),
+        error_rate(results, alpha, over),
     )
 
 

@@ -60,6 +60,7 @@ def html(material: Material) -> str:
         certificates=records.failed_first(material.certificates),
         machines=records.machines(material),
         cautions=beside_numbers.cautions_of(material),
+        error_rate=material.error_rate(material.tested),
         groups=records.group_records(material),
         campaign_commands=records.campaign_commands(material),
         notes=list(material.about.notes),

@@ -31,6 +31,8 @@ def markdown(material: Material) -> str:
         lines += ["| " + " | ".join(map(_md, row)) + " |" for row in rows]
         sentences = (*case.sentences, *case.warnings)
         lines += ["", *(f"- {_md(sentence)}" for sentence in sentences), ""]
+    if rate := material.error_rate(_tested(material)):
+        lines += [_md(rate), ""]
     failed, more = failures(material)
     if failed:
         lines += ["## Failures", ""]
@@ -71,7 +73,12 @@ def latex(material: Material) -> str:
             "\\bottomrule", "\\end{tabular}", "\\end{table}", "",
             *(_tex(sentence) + "\n" for sentence in (*case.sentences, *case.warnings)),
         ]  # fmt: skip
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, _tex(material.error_rate(_tested(material)))]) + "\n"
+
+
+def _tested(material: Material) -> list[Metric]:
+    """The metrics of the tables and sentences."""
+    return [metric for metric in _COLUMNS if metric in material.tested]
 
 
 def _around(material: Material, label: str) -> str:

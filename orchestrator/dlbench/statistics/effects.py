@@ -68,8 +68,7 @@ class Effect:
 
     def from_first(self) -> str:
         """`0.70 [0.68, 0.72]`: the first by the second, or the first minus the second."""
-        around = self.interval
-        return around.beside(self.estimate) if around else number(self.estimate)
+        return self._written(self.estimate, self.interval)
 
     def from_second(self) -> str:
         """As `from_first`, seen from the second group."""
@@ -78,7 +77,13 @@ class Effect:
             size, around = 1 / self.estimate, around.inverse() if around else None
         else:
             size, around = -self.estimate, around.negative() if around else None
-        return around.beside(size) if around else number(size)
+        return self._written(size, around)
+
+    def _written(self, size: float, around: Interval | None) -> str:
+        factor, unit = self.kind.factor, self.kind.unit
+        if around:
+            return around.times(factor).beside(size * factor, unit)
+        return f"{number(size * factor)} {unit}".rstrip()
 
     @property
     def magnitude(self) -> str:

@@ -47,9 +47,15 @@ class Interval:
     def negative(self) -> Interval:
         return Interval(-self.high, -self.low, self.level, self.runs, self.method)
 
-    def beside(self, estimate: float) -> str:
+    def times(self, factor: float) -> Interval:
+        """In another unit."""
+        low, high = self.low * factor, self.high * factor
+        return Interval(low, high, self.level, self.runs, self.method)
+
+    def beside(self, estimate: float, unit: str = "") -> str:
         """`1.42 [1.38, 1.47]`; of a range `1.42 (1.38 to 1.47 in single runs)`."""
         shown, low, high = together(estimate, self.low, self.high)
+        shown = f"{shown} {unit}".rstrip()
         if self.is_range:
             return f"{shown} ({low} to {high} in single runs)"
         return f"{shown} [{low}, {high}]"

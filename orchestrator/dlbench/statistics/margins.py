@@ -16,11 +16,10 @@ import numpy as np
 
 from dlbench.statistics.effects import comparable_scale
 from dlbench.statistics.intervals import Floats
-from dlbench.statistics.measurements import SCORE, TIME, Kind
+from dlbench.statistics.measurements import SCORE, SHARE, TIME, Kind
 from dlbench.statistics.rank_tests import rank_sum, signed_rank
 from dlbench.statistics.ranks import differences, levelled
 from dlbench.statistics.sample_size import room_for_noise
-from dlbench.statistics.words import number
 
 _ROUNDING = 1e-12
 """Differences this near to a bound, as a share of the numbers behind them, lie on it."""
@@ -36,11 +35,10 @@ class Equivalence:
     """A factor above 1 for ratios, a difference above 0 otherwise."""
     p: float
     """The greater of the two one-sided p-values."""
-    ratio: bool
 
 
-def within_margin(margin: float, ratio: bool) -> str:
-    return f"within a factor of {number(margin)}" if ratio else f"within {number(margin)}"
+def within_margin(margin: float, kind: Kind) -> str:
+    return f"within {kind.size(margin)}"
 
 
 def margin_problem(margin: float, kind: Kind) -> str:
@@ -49,7 +47,7 @@ def margin_problem(margin: float, kind: Kind) -> str:
         return "it has to be a positive number"
     if kind.scale == "ratio" and not 1 < margin < MOST_FACTOR:
         return "a factor between 1 and 2 is asked for, such as 1.05"
-    if kind == SCORE and margin >= MOST_SCORE:
+    if kind in (SCORE, SHARE) and margin >= MOST_SCORE:
         return "a difference below 0.5 is asked for, such as 0.01"
     return ""
 
@@ -94,7 +92,7 @@ def equivalence(
             rank_sum(upper[:n], upper[n:], "greater").p, rank_sum(lower[:n], lower[n:], "less").p
         )
         p = min(1.0, space * p)
-    return Equivalence(margin, p, ratio)
+    return Equivalence(margin, p)
 
 
 def _off_the_bound(d: Floats, near: float) -> Floats:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from typing import Literal
@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 
 from dlbench.statistics.intervals import Floats
+from dlbench.statistics.words import number
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,16 @@ class Kind:
     best: str
     verb: str = "is"
     infinitive: str = "be"
+    unit: str = ""
+    """Behind the sizes of differences."""
+    factor: float = 1.0
+    """From a value to that unit."""
+
+    def size(self, difference: float) -> str:
+        """`a factor of 1.05`, `2.5 percentage points`, `0.25`."""
+        if self.scale == "ratio":
+            return f"a factor of {number(difference)}"
+        return f"{number(difference * self.factor)} {self.unit}".rstrip()
 
 
 TIME = Kind("time", "ratio", True, "faster", "slower", "fastest")
@@ -47,7 +58,9 @@ CPU_TIME = Kind(
 USE = Kind("use", "ratio", True, "less", "more", "the least", "uses", "use")
 """Shares of a device that are in use, power and the like."""
 SCORE = Kind("score", "difference", False, "better", "worse", "best")
-"""Accuracies and the like: the greater the better."""
+"""The greater the better."""
+SHARE = replace(SCORE, name="share", unit="percentage points", factor=100.0)
+"""Accuracies: scores from 0 to 1."""
 LOSS = Kind("loss", "difference", True, "better", "worse", "best")
 
 

@@ -18,7 +18,7 @@ from dlbench.statistics.measurements import TIME, Kind
 from dlbench.statistics.ranks import median
 from dlbench.statistics.sample_size import holm
 from dlbench.statistics.stability import Concern, Finding
-from dlbench.statistics.words import number, percent
+from dlbench.statistics.words import percent
 
 _SHUFFLES = 1999
 _MOST_TRIALS = 250
@@ -38,7 +38,7 @@ class OrderEffect:
     """Change from the first round to the last."""
     across_p: float
     alpha: float
-    ratio: bool
+    kind: Kind
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -49,7 +49,8 @@ class OrderEffect:
             (across, self.across, "from the first round to the last"),
         ):
             if p <= self.alpha:
-                shown = percent(abs(size)) if self.ratio else number(abs(size))
+                ratio = self.kind.scale == "ratio"
+                shown = percent(abs(size)) if ratio else self.kind.size(abs(size))
                 way = "rise" if size > 0 else "fall"
                 said = f"Values {way} by {shown} {where}."
                 findings.append(Finding(Concern.ORDER, said, size, p))
@@ -89,7 +90,7 @@ def order_effect(
     changes = [slope * width, drift * length]
     if ratio:
         changes = [math.expm1(change) for change in changes]
-    return OrderEffect(len(every), changes[0], within_p, changes[1], across_p, alpha, ratio)
+    return OrderEffect(len(every), changes[0], within_p, changes[1], across_p, alpha, kind)
 
 
 def _residuals(values: Floats, groups: Sequence[Hashable]) -> Floats:

@@ -19,7 +19,7 @@ from dlbench.statistics.intervals import Floats
 from dlbench.statistics.measurements import TIME, Kind
 from dlbench.statistics.rank_tests import rank_sum_critical, signed_rank_critical
 from dlbench.statistics.sample_size import pairs_needed, room_for_noise, runs_needed
-from dlbench.statistics.words import number, percent
+from dlbench.statistics.words import percent
 
 _SIMULATED = 2_000
 _MOST_SIMULATED = 200
@@ -63,16 +63,15 @@ class RepeatPlan:
     comparisons: int
     spread: Spread
     paired: bool
-    ratio: bool
+    kind: Kind
 
     @property
     def sentence(self) -> str:
-        what = f"a factor of {number(self.wanted)}" if self.ratio else number(self.wanted)
         unit = "pairs" if self.paired else "runs in each group"
         among = f" among {self.comparisons} comparisons" if self.comparisons > 1 else ""
         said = (
-            f"To see a difference of {what} with a chance of {percent(self.power)}{among}, "
-            f"{self.repeats} {unit} are needed"
+            f"To see a difference of {self.kind.size(self.wanted)} with a chance of"
+            f" {percent(self.power)}{among}, {self.repeats} {unit} are needed"
         )
         if self.cautious > self.repeats:
             return f"{said}, {self.cautious} if the spread seen so far is too small by luck."
@@ -129,7 +128,7 @@ def repeats_needed(
     usual = repeats(spread.sd)
     cautious = max(usual, repeats(spread.cautious))
     return RepeatPlan(
-        wanted, usual, cautious, least, alpha, power, comparisons, spread, paired, ratio
+        wanted, usual, cautious, least, alpha, power, comparisons, spread, paired, kind
     )
 
 

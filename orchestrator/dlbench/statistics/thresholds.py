@@ -22,6 +22,7 @@ from dlbench.errors import UserError
 from dlbench.statistics.comparison import compare
 from dlbench.statistics.measurements import (
     SCORE,
+    SHARE,
     TIME,
     Kind,
     Measurements,
@@ -66,7 +67,7 @@ class Threshold:
                 " below 0.",
                 f'Give a factor, such as "{self.metric} > 1.05".',
             )
-        if kind is SCORE and abs(meant.bound) >= _NO_DIFFERENCE:
+        if kind in (SCORE, SHARE) and abs(meant.bound) >= _NO_DIFFERENCE:
             raise UserError(
                 f"{meant} means nothing: {self.metric} is compared by its difference.",
                 f'Give a difference, such as "{self.metric} < -0.01".',

@@ -125,7 +125,7 @@ class Verdict:
             return f"There are {TOO_FEW_TO_TELL} {pair} apart: {need}; so far {seen}"
         if self.decision is Decision.EQUIVALENT:
             assert self.equivalence is not None
-            within = within_margin(self.equivalence.margin, self.equivalence.ratio)
+            within = within_margin(self.equivalence.margin, self.kind)
             return f"{pair} are equivalent {within}: {seen}"
         if adjusted <= size.alpha:
             # Only the direction is missing: see `judge`.

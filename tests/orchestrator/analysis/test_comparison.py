@@ -128,7 +128,7 @@ def test_accuracy_is_compared_by_difference_and_memory_by_ratio(tmp_path: Path) 
     results = dlbench.open(write(tmp_path / "c", cells))
     row = results.compare("accuracy").pairs().row(0, named=True)
     assert row["estimate"] == pytest.approx(0.1, abs=1e-3)
-    assert "a@1 is better than b@1 by 0.0999 [" in row["sentence"]
+    assert "a@1 is better than b@1 by 9.99 percentage points [" in row["sentence"]
     assert results.compare("memory").metric.column == "peak_memory_bytes"
     with pytest.raises(UserError, match="describes a trial"):
         results.compare("seed")

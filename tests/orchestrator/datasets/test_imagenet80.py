@@ -28,7 +28,7 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> None:
         return np.broadcast_to(own.astype(np.uint8), (80, 80, 3))
 
     monkeypatch.setattr(imagenet80, "_decoded", colour)
-    monkeypatch.setattr(imagenet80, "_pillow", lambda: None)
+    monkeypatch.setattr(imagenet80, "pillow", lambda: None)
 
 
 @pytest.mark.usefixtures("decoded")

@@ -149,6 +149,41 @@ def test_a_flood_of_events_ends_the_trial_and_nothing_else(
     assert outfolder.size(tmp_path / "c") < 64 << 20
 
 
+def test_a_flood_of_huge_events_does_not_delay_the_time_limit(
+    workshop: Workshop, tmp_path: Path
+) -> None:
+    result = one(workshop, tmp_path / "c", "spoilt:huge", time_limit="4s")
+    assert (result.outcome, result.reason) == (
+        Outcome.TIMEOUT,
+        "It reached its time limit of 4 s.",
+    )
+    assert result.wall_s < 30, "reading what it wrote came first"
+
+
+@pytest.mark.parametrize("engine", ["process", pytest.param("docker", marks=pytest.mark.docker)])
+def test_sigterm_is_heard_in_a_flood(
+    engine: str, launch, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    if engine == "docker":
+        request.getfixturevalue("docker_client")
+    options = ("--framework", "spoilt:huge", "--repeats", "1", "--time-limit", "200s")
+    running = launch("run", "--engine", engine, *options, "--out", str(tmp_path / "c"))
+    while not _read_so_far(tmp_path / "c"):
+        assert running.poll() is None
+        time.sleep(0.02)
+    running.terminate()
+    running.communicate(timeout=60)
+    assert running.returncode == 130
+    campaign = Campaign(tmp_path / "c")
+    assert [result.outcome for result in campaign.results()] in ([], [Outcome.INTERRUPTED])
+    assert len(campaign.unfinished()) == 1, "it can be resumed"
+
+
+def _read_so_far(folder: Path) -> int:
+    """Bytes of events that were read of its trial."""
+    return sum(path.stat().st_size for path in folder.glob("trials/*/events.jsonl"))
+
+
 def test_one_failure_stops_nothing(workshop: Workshop, tmp_path: Path) -> None:
     names = ("spoilt:segfault", "broken", "unbuilt", "numpy")
     results = run(workshop, tmp_path / "c", *names, repeats=1)
