@@ -274,7 +274,7 @@ DRAW = {
     "add": _add,
     "concat": _concat,
     "affine": lambda d: _elementwise(d, "affine"),
-    # they need images with boxes, and a batch of one: `proof-regions` has them
+    # they need images with boxes, and a batch of one: `voc2012-faster-rcnn` has them
     "proposals": lambda d: False,
     "roialign": lambda d: False,
 }

@@ -10,13 +10,13 @@ from bench.detector_data import RPN_TARGETS, DetectorSplit
 from dlbench.datasets import find as find_dataset
 from dlbench.workloads import find
 
-WORKLOAD = find("proof-regions")
-GRAPH, RECIPE = WORKLOAD.graph, WORKLOAD.recipe
+WORKLOAD = find("voc2012-faster-rcnn")
+GRAPH, RECIPE = WORKLOAD.proof_graph, WORKLOAD.recipe
 
 
 def split(rows: int = 6, **changed: np.ndarray) -> DetectorSplit:
-    dataset = find_dataset("toy-shapes")
-    arrays = {**dataset.synthetic(rows, 1)["train"], **changed}
+    dataset = find_dataset(WORKLOAD.dataset)
+    arrays = {**dataset.proof(rows, 1)["train"], **changed}
     return DetectorSplit(arrays, dataset.divide, GRAPH)
 
 
@@ -55,7 +55,9 @@ def test_what_is_drawn_follows_from_seed_epoch_and_step() -> None:
 def test_more_boxes_than_the_graph_has_room_for_are_named() -> None:
     many = {"boxes": np.ones((6, 9, 4), "f4"), "classes": np.ones((6, 9), "i4"),
             "difficult": np.zeros((6, 9), "i4")}  # fmt: skip
-    with pytest.raises(ValueError, match="row 2 has more than the 6 boxes that 'proof-regions'"):
+    with pytest.raises(
+        ValueError, match="row 2 has more than the 6 boxes that 'voc2012-faster-rcnn-proof'"
+    ):
         split(**many).batch([2])
 
 
@@ -64,14 +66,14 @@ class Perfect:
 
     def predict(self, batch: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         rois, classes = batch["boxes"][0], batch["classes"][0]
-        scores = np.where(np.arange(4) == classes[:, None], 9.0, -9.0)
-        return {"scores": scores, "moves": np.zeros((len(rois), 12)), "rois": rois}
+        scores = np.where(np.arange(21) == classes[:, None], 9.0, -9.0)
+        return {"scores": scores, "moves": np.zeros((len(rois), 80)), "rois": rois}
 
 
 def test_a_perfect_detector_finds_everything() -> None:
     values, raw = metrics.evaluate(Perfect(), split(), RECIPE)
     assert values == {"average-precision": 1.0, "average-precision-11": 1.0, "boxes-found": 1.0}
-    assert raw["scores"].shape == (36, 4)
+    assert raw["scores"].shape == (36, 21)
 
 
 def test_a_split_of_some_rows_gives_the_same_batches() -> None:

@@ -54,11 +54,23 @@ def detector(
     }
 
 
-def wrong_number(detector: Mapping[str, Any]) -> str:
-    """What can't be used of these numbers, in words; empty: all can."""
+def completed(given: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """(all numbers, what can't be used of them, in words; empty: all can)."""
     known = {*_COUNTS, *_SHARES, *_LISTS, "stride", "smallest"}
-    if detector.keys() != known:
-        return f"needs just {', '.join(sorted(known))}"
+    unknown = sorted(given.keys() - known)
+    if unknown or "classes" not in given:
+        return {}, f"there is no {unknown[0]!r}" if unknown else "the number of classes is missing"
+    for key in _LISTS.keys() & given.keys():
+        if not isinstance(given[key], list | tuple):
+            return {}, f"{key} must list numbers, not {given[key]!r}"
+    try:
+        numbers = detector(**given)
+        return numbers, _wrong_number(numbers)
+    except (TypeError, ValueError):
+        return {}, f"what is no number can't be used: {dict(given)}"
+
+
+def _wrong_number(detector: Mapping[str, Any]) -> str:
     for key in (*_COUNTS, "stride"):
         if type(detector[key]) is not int or detector[key] < 1:
             return f"{key} must be a whole number from 1, not {detector[key]!r}"

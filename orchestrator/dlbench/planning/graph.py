@@ -16,7 +16,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from dlbench.planning.detectors import wrong_number
+from dlbench.planning.detectors import completed
 
 Shape = tuple[int, ...]
 Padding = Literal["valid", "same"] | Sequence[Sequence[int]]
@@ -330,10 +330,11 @@ class Graph:
         """Regions of one image, found in NumPy between two parts of the model: its value is they.
 
         `NAME:wy` and `NAME:wx` are for `roialign`; `NAME:labels`, `NAME:deltas` and their weights
-        are what losses hold the regions against. `detector` is what planning/detectors.py makes.
+        are what losses hold the regions against. `detector` has the numbers of `detectors.detector`
+        that are not the usual ones.
         """
         name = name or "proposals"
-        wrong = wrong_number(detector)
+        detector, wrong = completed(detector)
         if wrong:
             raise GraphError(f"{name}: {wrong}.")
         height, width, anchors = self._image(scores)
@@ -348,11 +349,15 @@ class Graph:
                 f" {list(self._image(deltas))}."
             )
         given = {spec["name"]: (spec["dtype"], spec["shape"]) for spec in self._inputs}
-        most = given.get(boxes, ("", [0]))[1][0]
-        wanted = ((boxes, "float32", [most, 4]), (classes, "int32", [most]),
-                  (size, "float32", [2]), (seed, "int32", []))  # fmt: skip
-        for source, *kind in wanted:
-            if given.get(source) != tuple(kind):
+        most: list[int] = given.get(boxes, ("", []))[1][:1]
+        wanted: dict[str, tuple[str, list[int]]] = {
+            boxes: ("float32", [*most, 4]),
+            classes: ("int32", most),
+            size: ("float32", [2]),
+            seed: ("int32", []),
+        }
+        for source, kind in wanted.items():
+            if given.get(source) != kind:
                 raise GraphError(f"{name}: {source!r} must be an input of {kind[0]} {kind[1]}.")
         if self._regions:
             raise GraphError(f"{name} is a second node of proposals; one is allowed.")

@@ -32,13 +32,25 @@ def read_recipe(table: Table, outputs: Collection[str]) -> dict[str, Any]:
         "augment": _optional(table, "augment", lambda each: _called(each, recipes.augmentation)),
         "losses": [
             {
-                **_head(loss, recipes.LOSSES, outputs, {"weight"}),
+                **_head(loss, recipes.LOSSES, outputs, {"weight", "divisor"}),
                 "weight": loss.get("weight", float, 1.0),
+                **_written(loss, "divisor", float),
             }
             for loss in table.tables("losses")
         ],
-        "metrics": [_head(metric, recipes.METRICS, outputs) for metric in table.tables("metrics")],
+        "metrics": [
+            {
+                **_head(metric, recipes.METRICS, outputs, {"deltas"}),
+                **_written(metric, "deltas", str),
+            }
+            for metric in table.tables("metrics")
+        ],
     }
+
+
+def _written(table: Table, key: str, kind: type) -> dict[str, Any]:
+    """The key, where somebody wrote it."""
+    return {} if table.values.get(key) is None else {key: table.get(key, kind)}
 
 
 def _optional(

@@ -93,10 +93,19 @@ def test_numbers_that_no_detector_can_have(number: str, value: Any, words: str) 
         g.proposals(*read, detector={**NUMBERS, number: value})
 
 
-def test_numbers_that_nobody_knows() -> None:
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ({**NUMBERS, "more": 1}, "there is no 'more'"),
+        ({"rois": 3}, "the number of classes is missing"),
+        ({**NUMBERS, "scales": 3}, "scales must list numbers, not 3"),
+        ({**NUMBERS, "smallest": "x"}, "what is no number can't be used"),
+    ],
+)
+def test_numbers_that_are_none(numbers: Any, words: str) -> None:
     g, read = _begun()
-    with pytest.raises(GraphError, match="needs just candidates, classes, detection_overlap"):
-        g.proposals(*read, detector={**NUMBERS, "more": 1})
+    with pytest.raises(GraphError, match=words):
+        g.proposals(*read, detector=numbers)
 
 
 @pytest.mark.parametrize(
