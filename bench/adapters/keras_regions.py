@@ -56,6 +56,7 @@ class HostLayer(layers.Layer):
     def __init__(self, node, **settings):
         super(HostLayer, self).__init__(**settings)
         self._node = node
+        self.uses_learning_phase = True  # or Keras 2 would not tell it that it trains
         if BACKEND == "tensorflow" and KERAS_3:
             self.supports_jit = False  # XLA has no operation for it
 
@@ -76,8 +77,8 @@ class HostLayer(layers.Layer):
         return [shape for shape, _ in self._shapes(self._scores)]
 
     def call(self, inputs, training=None):
-        self._scores = inputs[0]  # Keras 2 asks for the shapes afterwards
         if not KERAS_3:
+            self._scores = inputs[0]  # Keras 2 asks for the shapes afterwards
             return self._in_either_phase(inputs)
         if BACKEND == "tensorflow":
             from bench.adapters.tensorflow_regions import call_on_host

@@ -89,7 +89,8 @@ class FitModel(FunctionModel):
         self._has_regions = bool(host_nodes(graph))
         if self._has_regions:
             self._targets = batch_names(recipe)
-            self._keras.compile(optimizer=self._optimizer)
+            plain = {"jit_compile": False} if KERAS_3 else {}  # XLA can't call NumPy
+            self._keras.compile(optimizer=self._optimizer, **plain)
             self.path["xla"] = False
             return
         self._keras(first_inputs(graph))

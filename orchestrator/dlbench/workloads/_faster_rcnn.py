@@ -81,13 +81,15 @@ def _convolved(
     )
 
 
-def detection_recipe(numbers: Mapping[str, Any], *, epochs: int) -> dict[str, Any]:
+def detection_recipe(
+    numbers: Mapping[str, Any], *, epochs: int, rate: float = 1e-4
+) -> dict[str, Any]:
     """Joint training: both stages' losses in one step."""
     of_rpn, of_rois = float(numbers["rpn_samples"]), float(numbers["rois"])
     return recipe(
         batch=1,
         epochs=epochs,
-        optimizer=adam(1e-4, weight_decay=5e-4),
+        optimizer=adam(rate, weight_decay=5e-4),
         losses=[
             loss("sigmoid-cross-entropy", "rpn_scores", "rpn_labels", mask="rpn_label_weights",
                  divisor=of_rpn),
