@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bench import metrics
+from bench import metrics, trial
 from bench.detector_data import RPN_TARGETS, DetectorSplit
+from bench.reference.model import Reference
 from dlbench.datasets import find as find_dataset
 from dlbench.workloads import find
+from tests.bench.test_trial import Events
 
 WORKLOAD = find("voc2012-faster-rcnn")
 GRAPH, RECIPE = WORKLOAD.proof_graph, WORKLOAD.recipe
@@ -82,3 +84,18 @@ def test_a_split_of_some_rows_gives_the_same_batches() -> None:
     assert part.rows == 2
     for name, value in whole.batch([4]).items():
         assert np.array_equal(part.batch([0])[name], value)
+
+
+def test_a_detector_trains_and_its_host_node_is_timed_apart() -> None:
+    events = Events()
+    job = {"graph": GRAPH, "recipe": RECIPE, "seed": 3, "budget": {"epochs": 2, "steps": None}}
+    model = Reference(GRAPH, RECIPE, 3, np.float32)
+    training = trial.Training(job, model, {"train": split(5), "test": split(2)}, events)
+    training.run()
+    epochs = [line for line in events.lines if line["event"] == "epoch"]
+    assert [len(epoch["steps_ms"]) for epoch in epochs] == [5, 5]
+    for epoch in epochs:
+        assert 0 < epoch["host_ms_median"] <= epoch["host_ms"] <= sum(epoch["steps_ms"])
+        assert set(epoch["metrics"]) == {"average-precision", "average-precision-11", "boxes-found"}
+    assert set(training.predictions) == set(GRAPH["outputs"])
+    assert training.predictions["rois"].shape == (2 * 24, 4)

@@ -6,7 +6,6 @@ from paddle.nn import functional as F
 
 from bench import host
 from bench.adapters.base import spent_after
-from bench.formats import Unsupported
 from bench.ops import extras_of, shapes_of, sources
 from bench.weights import is_frozen
 
@@ -158,12 +157,6 @@ def _lstm(net, node, inputs, values):
 
 
 def _proposals(net, node, inputs, values):
-    if not paddle.in_dynamic_mode():
-        raise Unsupported(
-            "{!r} is computed in NumPy, which a static program of Paddle 3 can't call".format(
-                node["name"]
-            )
-        )
     arrays = [x.numpy() for x in inputs]
     read = [x.transpose(0, 2, 3, 1) if x.ndim == 4 else x for x in arrays]
     made = [paddle.to_tensor(value) for value in host.call(node, read, net.training)]

@@ -9,6 +9,7 @@ from bench.adapters.base import Model
 from bench.adapters.channels_first import Layout, value_in
 from bench.adapters.paddle.layers import Net, parameter_in, parameter_out, tensors_of
 from bench.adapters.paddle.training import clip, loss_of, optimizer_of
+from bench.formats import Unsupported
 from bench.ops import host_nodes, nodes_for, read_by_losses, trained_nodes, values_of
 from bench.weights import is_state
 
@@ -26,6 +27,12 @@ class PaddleModel(Model):
         }
         self._net = Net(graph, self._layout, self._native, purposes)
         static = options.variant == "static"
+        for node in host_nodes(graph) if static else ():
+            raise Unsupported(
+                "{!r} is computed in NumPy, which a static program of Paddle 3 can't call".format(
+                    node["name"]
+                )
+            )
         if static:
             # whole or not at all: left alone, Paddle runs eagerly what it can't trace or finds
             # too small, and says nothing
