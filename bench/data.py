@@ -8,12 +8,12 @@ from bench.detector_data import RPN_TARGETS, DetectorSplit
 from bench.ops import host_nodes, is_made, shapes_of
 
 REAL_VALUED = (
-    "sigmoid-cross-entropy",
-    "mean-squared-error",
-    "mean-absolute-error",
-    "smooth-l1",
-)
-"""Losses whose targets have the output's shape."""
+    "sigmoid-cross-entropy", "mean-squared-error", "mean-absolute-error", "smooth-l1",
+    "binary-accuracy",
+)  # fmt: skip
+"""Losses and metrics whose targets have the output's shape."""
+BY_CLASS = ("softmax-cross-entropy", "accuracy", "perplexity", "greedy-accuracy")
+"""Losses and metrics whose targets are classes: places of the output's last axis."""
 
 
 class Split:
@@ -117,15 +117,16 @@ def load(folder, data, graph, recipe):
     """{"train": Split, "test": Split} of the job's data."""
     shapes = {name: tuple(shape) for name, shape in shapes_of(graph).items()}
     targets = {
-        loss["target"]: shapes[loss["output"]]
-        for loss in recipe["losses"]
-        if loss["name"] in REAL_VALUED
+        spec["target"]: shapes[spec["output"]]
+        for spec in recipe["losses"] + recipe["metrics"]
+        if spec["name"] in REAL_VALUED
     }
     splits = {}
-    mapped = "r" if host_nodes(graph) else None  # photographs need not fit into memory
+    used = data.get("rows") or {}
+    mapped = bool(host_nodes(graph))  # photographs need not fit into memory
     for split, files in data["splits"].items():
         arrays = {
-            name: np.load(os.path.join(folder, file), mmap_mode=mapped, allow_pickle=False)
+            name: _read(os.path.join(folder, file), used.get(split), mapped)
             for name, file in files.items()
         }
         for name, (low, high, what) in _ranges(graph, recipe, shapes).items():
@@ -135,6 +136,15 @@ def load(folder, data, graph, recipe):
         else:
             splits[split] = Split(arrays, data.get("divide"), targets)
     return splits
+
+
+def _read(path, rows, mapped):
+    """The array of a file; `rows`: that many of its rows, drawn by their number alone."""
+    if rows is None:
+        return np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+    whole = np.load(path, mmap_mode="r", allow_pickle=False)  # most of it stays on the disk
+    drawn = np.random.RandomState(len(whole) % 2**32).permutation(len(whole))[:rows]
+    return np.array(whole[np.sort(drawn)])
 
 
 def _ranges(graph, recipe, shapes):
@@ -149,10 +159,10 @@ def _ranges(graph, recipe, shapes):
             ranges[node["lengths"]] = (1, shapes[node["inputs"][0]][0], what)
     for node in host_nodes(graph):
         ranges[node["inputs"][3]] = (0, node["classes"], "classes of {!r}".format(node["name"]))
-    for spec in recipe["losses"]:
+    for spec in recipe["losses"] + recipe["metrics"]:
         if is_made(spec["target"]) or spec["target"] in RPN_TARGETS:
             continue
-        if spec["name"] == "softmax-cross-entropy":
+        if spec["name"] in BY_CLASS:
             what = "classes of {!r}".format(spec["output"])
             ranges[spec["target"]] = (0, shapes[spec["output"]][-1] - 1, what)
         if spec["mask"]:

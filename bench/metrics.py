@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from bench import decoding
 from bench.detection.results import Truths, detections, mean_average_precision
 from bench.detector_data import DIFFICULT
 
@@ -21,13 +22,14 @@ SIGN = {
 
 
 def evaluate(model, split, recipe, batch=None):
-    """({metric: value}, {output: raw predictions}) of the model on a split.
+    """({metric: value}, {output: raw predictions}) of the model on a split, without decoding.
 
     Sums are kept batch by batch. Of the raw predictions the first rows are returned, as many as fit
     into MOST_KEPT bytes, and at least one.
     """
-    of_regions = [each for each in recipe["metrics"] if each["name"] in _OF_DETECTIONS]
-    counted = [each for each in recipe["metrics"] if each["name"] not in _OF_DETECTIONS]
+    wanted = [metric for metric in recipe["metrics"] if metric["name"] != decoding.NAME]
+    of_regions = [each for each in wanted if each["name"] in _OF_DETECTIONS]
+    counted = [each for each in wanted if each["name"] not in _OF_DETECTIONS]
     sums = [np.zeros(2) for _ in counted]
     found = Found(of_regions[0], split.detector) if of_regions else None
     parts, room = {}, MOST_KEPT
@@ -49,7 +51,7 @@ def evaluate(model, split, recipe, batch=None):
                 room -= value.nbytes  # below 0 once a batch did not fit: no gap in the rows
     values = found.values() if found else {}
     values.update((m["name"], _value(m["name"], total)) for m, total in zip(counted, sums))
-    values = {metric["name"]: values[metric["name"]] for metric in recipe["metrics"]}
+    values = {metric["name"]: values[metric["name"]] for metric in wanted}
     return values, {name: np.concatenate(arrays) for name, arrays in parts.items()}
 
 

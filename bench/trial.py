@@ -6,11 +6,13 @@ import time
 
 import numpy as np
 
-from bench import data, gpus, host, metrics, schedule, stack, weights
+from bench import after_training, data, gpus, host, metrics, schedule, stack, step_sample, weights
 from bench.adapters.base import Options
 from bench.formats import Diverged
 
 clock = time.monotonic
+_REPORTS = 10000
+"""Progress is told once a second; of a trial that takes days, so often in the time so far."""
 
 
 def run(job, data_folder, out, adapter, events):
@@ -32,18 +34,21 @@ def run(job, data_folder, out, adapter, events):
     training = Training(job, model, splits, events)
     training.run()
     np.savez(os.path.join(out, "predictions.npz"), **training.predictions)
+    training.predictions = {}
+    found = after_training.measure(job, model, splits, events)
+    found["metrics"] = dict(training.metrics, **found["metrics"])
     if job["save"]:
         with events.phase("save"):
             _save(model, out)
     events.write(
         "result",
-        metrics=training.metrics,
         loss=training.loss,
         epochs=training.epochs,
         best_epoch=training.best_epoch,
         steps=training.steps,
         samples=training.samples,
         threads_alive=stack.os_threads(),
+        **found,
     )
 
 
@@ -75,7 +80,8 @@ class Training:
         self._warm = 1 + min(self._recipe["warmup"], max(0, (self._steps_total - 1) // 4))
         self.epochs = self.steps = self.samples = 0
         self.metrics, self.predictions, self.loss = {}, {}, None
-        self._reported = clock()
+        self._every = step_sample.every(self._steps_an_epoch, self._steps_total)
+        self._began = self._reported = clock()
         self._stopping = Stopping(self._recipe) if self._recipe.get("stopping") else None
         self._images = [spec["name"] for spec in job["graph"]["inputs"] if len(spec["shape"]) == 3]
 
@@ -127,7 +133,8 @@ class Training:
             if self.steps in (1, self._warm):
                 self._end_phase("first-step" if self.steps == 1 else "warm-up")
             self._set_rate()
-            if clock() - self._reported >= 1.0:
+            now = clock()
+            if now - self._reported >= max(1.0, (now - self._began) / _REPORTS):
                 self._report(epoch, handles)
 
         self._set_rate()
@@ -142,14 +149,18 @@ class Training:
         self._evaluate()
         validation = self._validate(epoch)
         self.epochs, self.loss = epoch, float(np.mean(losses))
+        first = min(len(steps_ms), self._warm - before)
         self._events.write(
             "epoch",
             epoch=epoch,
             loss=self.loss,
             first_losses=losses[:20] if epoch == 1 else [],
-            steps_ms=steps_ms,
+            steps=len(steps_ms),
+            steps_s=round(sum(steps_ms) / 1000, 6),
+            steps_ms=step_sample.sampled(steps_ms, first, self._every),
+            every=self._every,
+            first=first,
             data_ms=round(self._data_s * 1000, 3),
-            first=min(len(steps_ms), self._warm - before),
             metrics=self.metrics,
             validation=validation,
             train_s=round(train_s, 6),

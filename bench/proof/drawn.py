@@ -10,7 +10,7 @@ import copy
 
 import numpy as np
 
-from bench.data import REAL_VALUED
+from bench.data import BY_CLASS, REAL_VALUED
 from bench.ops import at_size, host_nodes, is_made, shapes_of, sizes_of
 
 # ---- graphs -------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ class Batches:
             batch.update(self._objects(node, graph, count))
         for spec in self._recipe["losses"] + self._recipe["metrics"]:
             shape = (count,) + tuple(self._shapes[spec["output"]])
-            places = shape[:-1] if spec["name"] in ("softmax-cross-entropy", "accuracy") else shape
+            places = shape[:-1] if spec["name"] in BY_CLASS else shape
             if spec["target"] not in batch and not is_made(spec["target"]):
                 batch[spec["target"]] = self._target(spec["target"], shape, places)
             if spec["mask"] and spec["mask"] not in batch and not is_made(spec["mask"]):

@@ -15,7 +15,7 @@ import numpy as np
 
 from bench.ops import trained_nodes
 from bench.proof import drawn
-from bench.proof.compare import Mismatch, compare_step
+from bench.proof.compare import FLOOR, Mismatch, compare_step
 from bench.proof.noise import FACTOR, Copies, largest
 from bench.reference.optimizers import Optimizer
 from bench.weights import is_frozen
@@ -58,7 +58,6 @@ class Walk:
         here, clear = self.weights, clear and not again
         copies = self._copies_for(batch, clear)
         loss_spread, spreads = self._spreads(here, batch, exact, clear, copies)
-        self.loss_spreads.append(loss_spread)
         before = [optimizer.copy() for optimizer in self._optimizers]
         wanted, room = self._steps(here, exact, spreads)
         self._handles.append(self._epoch(batch) if in_loop else [self.model.train_step(batch)])
@@ -67,16 +66,17 @@ class Walk:
         self.batches.append(batch)
         self.wanted_losses.append(exact[0])
         moved = _combined(np.subtract, self.weights, here)
-        when = "after step {}: ".format(len(self.batches))
-        result = self._compared(here, moved, wanted, room, when, False)
-        if isinstance(result, Mismatch) and len(copies) < len(self._copies.all):
+        results = self._results(here, moved, wanted, room)
+        differs = any(isinstance(result, Mismatch) for result in results)
+        if (differs or self._loss_differs(loss_spread)) and len(copies) < len(self._copies.all):
             # what rounding did to other steps is no measure of this one: it is measured
-            _, spreads = self._spreads(here, batch, exact, clear, self._copies.all)
+            loss_spread, spreads = self._spreads(here, batch, exact, clear, self._copies.all)
             self._optimizers = before
             wanted, room = self._steps(here, exact, spreads)
-            result = self._compared(here, moved, wanted, room, when, False)
-        self.parameters.append(result)
-        self.statistics.append(self._compared(here, moved, wanted, room, when, True))
+            results = self._results(here, moved, wanted, room)
+        self.loss_spreads.append(loss_spread)
+        self.parameters.append(results[0])
+        self.statistics.append(results[1])
         self.room = room if self.room is None else _combined(np.add, self.room, room)
 
     def _set_rate(self):
@@ -94,6 +94,19 @@ class Walk:
         if len(handles) != 1:
             raise Mismatch("{} steps in an epoch of one batch".format(len(handles)))
         return handles
+
+    def _results(self, here, moved, wanted, room):
+        """(of the parameters, of the running statistics): the error, or the Mismatch."""
+        when = "after step {}: ".format(len(self.batches))
+        return [
+            self._compared(here, moved, wanted, room, when, statistics)
+            for statistics in (False, True)
+        ]
+
+    def _loss_differs(self, spread):
+        """Whether the last step's loss, as it is told now; what is told in the end is compared."""
+        told, wanted = self.model.losses(self._handles[-1])[-1], self.wanted_losses[-1]
+        return not abs(told - wanted) <= max(FLOOR["loss"] * abs(wanted), FACTOR * spread)
 
     def _compared(self, here, moved, wanted, room, when, statistics):
         try:

@@ -10,14 +10,17 @@ from typing import Any
 LONGEST_S = 1e9
 """No time is longer, in seconds: 30 years."""
 PHASES = (
-    "import", "load", "build", "first-step", "warm-up", "train", "evaluate", "validate", "save",
-    "verify",
+    "import", "load", "build", "first-step", "warm-up", "train", "evaluate", "validate", "decode",
+    "evaluate-train", "inference", "latency", "save", "verify",
 )  # fmt: skip
 _MOST_METRICS = 100
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _LARGEST_COUNT = 2**53
+_MOST_TIMES = 10_000
+"""Of predictions."""
 _SCORES = (
-    "accuracy", "binary-accuracy", "average-precision", "average-precision-11", "boxes-found",
+    "accuracy", "binary-accuracy", "greedy-accuracy", "average-precision", "average-precision-11",
+    "boxes-found",
 )  # fmt: skip
 """Metrics from 0 to 1; a mean error and a perplexity are 0 or more."""
 
@@ -42,12 +45,20 @@ def _ms_or_none(value: Any) -> bool:
     return value is None or _times_ms([value])
 
 
+def _times_or_none(value: Any) -> bool:
+    return value is None or (_times_ms(value) and len(value) <= _MOST_TIMES)
+
+
 def _count(value: Any) -> bool:
     return _is_number(value) and isinstance(value, int) and 0 <= value <= _LARGEST_COUNT
 
 
 def _count_or_none(value: Any) -> bool:
     return value is None or _count(value)
+
+
+def _time_or_none(value: Any) -> bool:
+    return value is None or is_time(value)
 
 
 def _loss(value: Any) -> bool:
@@ -112,7 +123,10 @@ EVENTS: dict[str, dict[str, Callable[[Any], bool]]] = {
     "epoch": {
         "epoch": _count,
         "loss": _loss,
+        "steps": _count_or_none,
+        "steps_s": _time_or_none,
         "steps_ms": _times_ms,
+        "every": _count_or_none,
         "metrics": _metrics,
         "validation": _metrics_or_none,
         "train_s": is_time,
@@ -130,11 +144,16 @@ EVENTS: dict[str, dict[str, Callable[[Any], bool]]] = {
     },
     "result": {
         "metrics": _metrics,
+        "train_metrics": _metrics_or_none,
+        "decoded_rows": _count_or_none,
         "loss": _loss,
         "epochs": _count,
         "best_epoch": _count_or_none,
         "steps": _count,
         "samples": _count,
+        "inference_ms": _times_or_none,
+        "inference_rows": _count_or_none,
+        "latency_ms": _times_or_none,
     },
     "error": {"outcome": _text, "message": _text},
     "end": {},

@@ -19,6 +19,8 @@ LONGEST_LINE = 4 << 20
 """Of an event, in bytes."""
 _MOST_PARTS = 20_000
 """Lists, objects and texts of an event; numbers are not counted."""
+MOST_STEPS = 10**12
+"""Of an epoch."""
 _LONGEST_KEPT = 256 << 10
 """Of one that trial.json repeats."""
 
@@ -45,6 +47,7 @@ class Job(TypedDict):
     recipe: Mapping[str, Any]
     budget: dict[str, int | None]
     data: dict[str, Any]
+    inference: bool
     save: bool
 
 
@@ -111,15 +114,35 @@ def parse_event(line: bytes) -> Event:
     for key, fits in keys.items():
         if not fits(content.get(key)):
             raise BadEvent(f"event {kind!r} with a wrong {key!r}: {_shown(line, key)}")
-    if kind == "epoch" and content["first"] > len(content["steps_ms"]):
-        raise BadEvent("event 'epoch' whose 'first' is more than it has steps")
-    for key in ("metrics", "validation"):
+    if kind == "epoch":
+        _check_steps(content)
+    for key in ("metrics", "validation", "train_metrics"):
         if metrics := content.get(key):
             content[key] = {name: _sensible(value) for name, value in metrics.items()}
     try:
         return Event(float(t), kind, plain(content))
     except NotPlain as error:
         raise BadEvent(f"event {kind!r} with {error}") from error
+
+
+def _check_steps(epoch: Mapping[str, Any]) -> None:
+    """Refuse an epoch whose step times are not those that it says: all, or every k-th."""
+    times, first, every = epoch["steps_ms"], epoch["first"], epoch.get("every")
+    if first > len(times):
+        raise BadEvent("event 'epoch' whose 'first' is more than it has steps")
+    steps = epoch.get("steps")
+    if every is None and steps is None:
+        return
+    if not every or steps is None or epoch.get("steps_s") is None:
+        raise BadEvent("event 'epoch' without the number, the time or the sample of its steps")
+    if not first <= steps <= MOST_STEPS:
+        raise BadEvent(f"event 'epoch' of {steps:,} steps, {first:,} of them the first")
+    written = first + len(range(every // 2, steps - first, every))
+    if len(times) != written:
+        raise BadEvent(
+            f"event 'epoch' with {len(times):,} step times; every {every:,}th of {steps:,} steps"
+            f" behind the first {first:,} makes {written:,}"
+        )
 
 
 def _sensible(value: Any) -> Any:

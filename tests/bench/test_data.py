@@ -1,11 +1,16 @@
-"""Rows that are kept for validation, and images that are augmented."""
+"""Rows that are used, rows that are kept for validation, and images that are augmented."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from bench import data
+from bench import data, metrics
+from dlbench.planning import recipes
+from dlbench.planning.graph import Graph
 
 
 def split(rows: int) -> data.Split:
@@ -22,6 +27,22 @@ def test_validation_takes_rows_from_training_and_leaves_the_test_alone() -> None
     assert labels["test"] == list(range(10))
     again = data.with_validation(splits, {"patience": 9, "validation": 0.25})
     assert again["validation"].batch(slice(None))["label"].tolist() == labels["validation"]
+
+
+def test_fewer_rows_are_the_same_in_every_array_and_every_trial(tmp_path: Path) -> None:
+    for name, values in (("x", np.arange(60.0).reshape(30, 2)), ("label", np.arange(30) * 2)):
+        np.save(tmp_path / f"{name}.npy", values)
+    files = {"x": "x.npy", "label": "label.npy"}
+    job = {"splits": {"train": files, "test": files}, "rows": {"train": 7}}
+    recipe: dict[str, list[object]] = {"losses": [], "metrics": []}
+    splits = data.load(str(tmp_path), job, {"inputs": [], "nodes": []}, recipe)
+    assert (splits["train"].rows, splits["test"].rows) == (7, 30)
+    batch = splits["train"].batch(slice(None))
+    assert batch["x"][:, 0].tolist() == batch["label"].tolist(), "rows of two arrays were mixed"
+    assert sorted(batch["label"].tolist()) == batch["label"].tolist()
+    again = data.load(str(tmp_path), job, {"inputs": [], "nodes": []}, recipe)["train"]
+    assert again.batch(slice(None))["label"].tolist() == batch["label"].tolist()
+    assert batch["label"].tolist() != list(range(0, 14, 2)), "the first rows are not a draw"
 
 
 def test_a_part_is_divided_as_the_whole() -> None:
@@ -58,3 +79,37 @@ def test_augmentation_is_drawn_from_seed_epoch_and_step_alone() -> None:
         for drawn in ((1, 1, 0), (1, 1, 0), (2, 1, 0), (1, 2, 0), (1, 1, 8))
     }
     assert len(draws) == 4
+
+
+def _loaded(tmp_path: Path, arrays: dict[str, np.ndarray], metric: dict[str, Any]) -> data.Split:
+    g = Graph("two")
+    x = g.input("x", (3,))
+    g.outputs(g.dense(x, 4, name="logits"), g.dense(x, 1, name="value"))
+    own = recipes.recipe(
+        batch=2,
+        epochs=1,
+        optimizer=recipes.sgd(0.1),
+        losses=[recipes.loss("softmax-cross-entropy", "logits", "label")],
+        metrics=[metric],
+    )
+    every = {"x": np.ones((5, 3), np.float32), "label": np.arange(5) % 4, **arrays}
+    for name, values in every.items():
+        np.save(tmp_path / f"{name}.npy", values)
+    job = {"splits": {"test": {name: f"{name}.npy" for name in every}}}
+    return data.load(tmp_path, job, g.to_json(), own)["test"]
+
+
+def test_what_only_a_metric_reads_is_checked_and_shaped_as_what_a_loss_reads(
+    tmp_path: Path,
+) -> None:
+    error = recipes.metric("mean-absolute-error", "value", "size")
+    split = _loaded(tmp_path, {"size": np.arange(5)}, error)  # no second axis, whole numbers
+    batch = split.batch(slice(None))
+    assert (batch["size"].shape, batch["size"].dtype) == ((5, 1), np.float32)
+    assert metrics.compute("mean-absolute-error", np.ones((5, 1)), batch["size"]) == 7 / 5
+    masked = recipes.metric("accuracy", "logits", "label", mask="weight")
+    with pytest.raises(ValueError, match="the values of a mask go from 0 to 1"):
+        _loaded(tmp_path, {"weight": np.full(5, 2.0)}, masked)
+    other = recipes.metric("perplexity", "logits", "kind")
+    with pytest.raises(ValueError, match="the classes of 'logits' go from 0 to 3"):
+        _loaded(tmp_path, {"kind": np.full(5, -1)}, other)

@@ -45,6 +45,7 @@ EPOCH = {
     "event": "epoch", "epoch": 1, "loss": 0.5, "steps_ms": [1.5, 2], "metrics": {"accuracy": 0.5},
     "train_s": 1.5, "first": 1,
 }  # fmt: skip
+SAMPLED = {**EPOCH, "steps": 4, "steps_s": 0.1, "every": 2}
 PHASE = {"event": "phase", "phase": "train", "seconds": 1.5}
 RESULT = {"event": "result", "metrics": {}, "loss": 1, "epochs": 1, "steps": 2, "samples": 3}
 CHECK = {"event": "check", "name": "forward", "passed": True}
@@ -61,12 +62,19 @@ CHECK = {"event": "check", "name": "forward", "passed": True}
         (EPOCH, "steps_ms", {"0": 1.0}),
         *[(EPOCH, "train_s", value) for value in (HUGE, -1, math.inf)],
         *[(EPOCH, "first", value) for value in (3, -1, HUGE, 1.5)],
+        *[(SAMPLED, "steps", value) for value in (1, 6, 10**13, -1, None, 5.0)],
+        *[(SAMPLED, "every", value) for value in (0, 1, 7, None, True)],
+        *[(SAMPLED, "steps_s", value) for value in (-1, None, "1")],
         *[(EPOCH, "loss", value) for value in (HUGE, 1e200, "0.5", [])],
         *[(EPOCH, "metrics", {"accuracy": value}) for value in (-math.inf, 1.01, -0.1, HUGE, "1")],
         (EPOCH, "metrics", {"binary-accuracy": 2}),
         (EPOCH, "metrics", {"mean-squared-error": -1}),
         (EPOCH, "validation", {"accuracy": 2}),
         (RESULT, "best_epoch", -1),
+        (RESULT, "train_metrics", {"accuracy": 2}),
+        (RESULT, "metrics", {"greedy-accuracy": 1.5}),
+        *[(RESULT, "latency_ms", value) for value in ([-1], [math.nan], {}, [1.0] * 10_001)],
+        *[(RESULT, "inference_rows", value) for value in (-1, 1.5, "9")],
         (EPOCH, "metrics", {"other": HUGE}),
         *[(EPOCH, "metrics", {name: 1}) for name in ("\ud800", "=1+1", "<b>", "", "x" * 65)],
         (EPOCH, "metrics", {f"m{number}": 1 for number in range(101)}),

@@ -8,9 +8,19 @@ from bench.adapters.keras_functional import BACKEND, layer_name, shape_of
 
 
 class BatchNorm(layers.BatchNormalization):
-    """Keras 3 keeps the biased variance: the factor n/(n-1) goes into what it has added."""
+    """Keras 3 keeps the biased variance: the factor n/(n-1) goes into what it has added.
+
+    On PyTorch it takes the variance for E[x²] - E[x]², which loses digits where the mean is
+    far from 0; here it is the mean of the squared distances, as everywhere else.
+    """
 
     unbiased = False
+
+    def _moments(self, inputs, mask):
+        if mask is not None or BACKEND != "torch":
+            return super()._moments(inputs, mask)
+        axes = self._reduction_axes
+        return ops.mean(inputs, axis=axes), ops.var(inputs, axis=axes)
 
     def call(self, inputs, training=None, mask=None):
         kept = self.moving_variance * self.momentum

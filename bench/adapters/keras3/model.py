@@ -66,12 +66,17 @@ class FitModel(FunctionalModel):
             total, seen, began = 0.0, 0, time.monotonic()
 
             def on_train_batch_end(self, batch, logs=None):
-                # Keras reports the mean since the epoch began, this is the last batch's part
-                seen = self.seen + sizes[batch]
-                total = float(logs["loss"]) * seen
-                loss = (total - self.total) / sizes[batch]
-                self.total, self.seen = total, seen
-                on_step(loss, time.monotonic() - self.began)
+                loss, taken = float(logs["loss"]), time.monotonic() - self.began
+                if BACKEND == "jax":
+                    # what fit holds can't be reset: the mean since the epoch began without the
+                    # mean before is this batch's part
+                    seen = self.seen + sizes[batch]
+                    total = loss * seen
+                    loss = (total - self.total) / sizes[batch]
+                    self.total, self.seen = total, seen
+                else:
+                    self.model.reset_metrics()  # else Keras reports the mean since it began
+                on_step(loss, taken)
                 self.began = time.monotonic()
 
         def rows():

@@ -26,7 +26,7 @@ class PlaceLoss(keras.losses.Loss):
         self._per_place = _PER_PLACE[spec["name"]]
 
     def call(self, y_true, y_pred):
-        places = self._per_place(y_true, y_pred)
+        places = self._per_place(y_true, _without_past(y_pred))
         return places / self._divisor if self._divisor else places
 
 
@@ -36,7 +36,17 @@ def identity_loss():
 
 
 def per_place(name, target, output, native):
-    return _PER_PLACE[name](target, output)
+    return _PER_PLACE[name](target, _without_past(output))
+
+
+def _without_past(output):
+    """On TensorFlow a loss takes what stands before a sigmoid for the logits, whatever it is told
+    that the logits are: Keras keeps it in this attribute (3.15)."""
+    if not hasattr(output, "_keras_logits"):
+        return output
+    import tensorflow as tf
+
+    return tf.identity(output)
 
 
 def _absolute(difference):

@@ -24,7 +24,7 @@ class WorkloadRanking:
 
     @property
     def sentence(self) -> str:
-        where = ", ".join(value for _, value in self.fixed)
+        where = ", ".join(value for _, value in self.fixed if value)
         return f"{where}: {self.friedman.sentence}" if where else self.friedman.sentence
 
 

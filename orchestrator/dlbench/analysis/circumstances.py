@@ -35,6 +35,8 @@ def circumstances(groups: Sequence[Group]) -> tuple[str, ...]:
         f"{threads} thread{'' if threads == '1' else 's'}" if threads else "",
         f"{limits} core{'' if limits == '1' else 's'} allowed" if limits else "",
         f"{memory} MiB allowed" if memory else "",
+        *changes_words(rows),
+        scale_words(rows),
     )
     return tuple(part for part in parts if part)
 
@@ -49,6 +51,8 @@ def cautions_of(groups: Sequence[Group]) -> Iterator[str]:
     steps = _several(row["budget_steps"] for row in rows)
     if steps:
         yield f"Training was cut to {steps} steps: qualities are not those of a whole training."
+    if fewer := rows_words(rows):
+        yield f"Only {fewer} were used: qualities are not those of a whole training."
     busy = {group.name: load for group in groups if (load := others_load(group)) > BUSY}
     if busy:
         most = max(busy, key=lambda name: busy[name])
@@ -84,6 +88,8 @@ def group_notes(group: Group) -> Iterator[str]:
     steps = _several(row["budget_steps"] for row in group.rows)
     if steps:
         yield f"{steps} steps"
+    if fewer := rows_words(group.rows):
+        yield fewer
     if others_load(group) > BUSY:
         yield "busy machine"
 
@@ -123,6 +129,27 @@ def budget_words(rows: Sequence[Row]) -> str:
         return f"{steps} steps"
     epochs = _several(row["budget_epochs"] for row in rows)
     return f"{epochs} epoch{'' if epochs == '1' else 's'}" if epochs else ""
+
+
+def scale_words(rows: Sequence[Row]) -> str:
+    """`600 training and 100 test rows (scale 0.01)`; empty for a whole training."""
+    names = sorted({str(row["scale"]) for row in rows if row["scale"]})
+    scale = f"scale {' and '.join(names)}" if names else ""
+    fewer = rows_words(rows)
+    return f"{fewer} ({scale})" if fewer and scale else fewer or scale
+
+
+def rows_words(rows: Sequence[Row]) -> str:
+    """How many rows were used, where that is not all of them."""
+    train, test = (_several(row[name] for row in rows) for name in ("train_rows", "test_rows"))
+    return f"{train} training and {test} test rows" if train or test else ""
+
+
+def changes_words(rows: Sequence[Row]) -> tuple[str, ...]:
+    """What all of them changed of the workload's recipe, beside the batch and the point."""
+    every = [set(row["changes"].split()) - set(row["point"].split()) for row in rows]
+    shared = set.intersection(*every) if every else set()
+    return tuple(sorted(change for change in shared if not change.startswith("batch=")))
 
 
 def _several(values: Iterable[Any]) -> str:

@@ -35,6 +35,7 @@ TRIALS = (
     Column("engine", pl.String, "what ran it: docker or process"),
     Column("setting", pl.String, "matched or native"),
     Column("variant", pl.String, "the way of training, such as eager"),
+    Column("point", pl.String, "the values of what is swept, such as batch=8; else empty"),
     Column("seed", pl.Int64, "what pairs trials of different releases"),
     Column("repeat", pl.Int64, "which repeat, from 0"),
     Column("round", pl.Int64, "which interleaved round, from 0"),
@@ -49,6 +50,10 @@ TRIALS = (
     Column("budget_epochs", pl.Int64, "epochs asked for"),
     Column("budget_steps", pl.Int64, "steps asked for; null: whole epochs"),
     Column("batch", pl.Int64, "rows a step"),
+    Column("changes", pl.String, "what differs from the workload's recipe; else empty"),
+    Column("scale", pl.String, "the scale that was asked for, such as smoke or 0.01; else empty"),
+    Column("train_rows", pl.Int64, "training rows used; null: all"),
+    Column("test_rows", pl.Int64, "test rows used; null: all"),
     Column("data", pl.String, "the data's digest"),
     Column("data_source", pl.String, "real, sample (a part of it) or synthetic"),
     Column("threads", pl.Int64, "threads asked for; null: the framework's default"),
@@ -71,6 +76,25 @@ METRICS = (
     Column("map", pl.Float64, "mean average precision of a detector on the test split"),
     Column("map_11", pl.Float64, "the same by eleven points"),
     Column("boxes_found", pl.Float64, "share of the test split's boxes that were found"),
+    Column(
+        "greedy_accuracy",
+        pl.Float64,
+        "share of right words where the decoder reads its own words, on test rows, 0 to 1",
+    ),
+    Column("decoded_rows", pl.Float64, "how many test rows were decoded for it"),
+    Column("train_accuracy", pl.Float64, "accuracy on the training split, after training"),
+    Column("train_mae", pl.Float64, "mean absolute error on the training split, after training"),
+    Column("train_mse", pl.Float64, "mean squared error on the training split, after training"),
+    Column("train_perplexity", pl.Float64, "perplexity on the training split, after training"),
+    Column(
+        "peak_epoch", pl.Float64, "after which epoch the first metric was best on the test split"
+    ),
+    Column(
+        "test_peak_accuracy", pl.Float64, "accuracy there: chosen by the test rows, so no result"
+    ),
+    Column("test_peak_mae", pl.Float64, "mean absolute error there: chosen by the test rows"),
+    Column("test_peak_mse", pl.Float64, "mean squared error there: chosen by the test rows"),
+    Column("test_peak_perplexity", pl.Float64, "perplexity there: chosen by the test rows"),
     Column("loss", pl.Float64, "mean training loss of the last epoch"),
     Column("train_s", pl.Float64, "training: first step, warm-up and steady steps"),
     Column("steady_s", pl.Float64, "training without first step and warm-up"),
@@ -81,6 +105,23 @@ METRICS = (
     Column("warm_up_s", pl.Float64, "phase warm-up"),
     Column("evaluate_s", pl.Float64, "phase evaluate"),
     Column("validate_s", pl.Float64, "phase validate: rows that decide when to stop"),
+    Column("decode_s", pl.Float64, "phase decode: greedy decoding"),
+    Column("evaluate_train_s", pl.Float64, "phase evaluate-train: metrics of the training split"),
+    Column("first_epoch_s", pl.Float64, "training time of the first epoch, without evaluation"),
+    Column(
+        "first_epoch_excess_s",
+        pl.Float64,
+        "the first epoch less the median of the later ones with as many steps",
+    ),
+    Column(
+        "inference_s_per_thousand",
+        pl.Float64,
+        "predictions of a thousand rows in batches of the recipe's size: median of passes",
+    ),
+    Column("latency_ms_median", pl.Float64, "time of a prediction of one row, median"),
+    Column(
+        "latency_ms_p99", pl.Float64, "time that 99 % of the predictions of one row took at most"
+    ),
     Column("best_epoch", pl.Float64, "whose weights the result is of"),
     Column("save_s", pl.Float64, "phase save"),
     Column("step_ms_median", pl.Float64, "median of the steady steps"),
@@ -138,7 +179,7 @@ IDENTITY = pl.String
 STEPS = (
     Column("id", IDENTITY, "the trial"),
     Column("epoch", pl.Int32, "from 1"),
-    Column("step", pl.Int32, "within the trial, from 1"),
+    Column("step", pl.Int64, "within the trial, from 1; of a very long trial every k-th is here"),
     Column("ms", pl.Float64, "how long it took"),
     Column("steady", pl.Boolean, "false for the first step and the warm-up"),
 )
@@ -162,7 +203,7 @@ SAMPLES = (
 
 PHASES = (
     Column("id", IDENTITY, "the trial"),
-    Column("phase", pl.String, "import, load, …, train, evaluate, validate, save"),
+    Column("phase", pl.String, "import, load, …, train, evaluate, …, save"),
     Column("start", pl.Float64, "seconds since launch"),
     Column("end", pl.Float64, "seconds since launch"),
 )

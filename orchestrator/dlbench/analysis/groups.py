@@ -2,13 +2,14 @@
 
 Trials that differ in nothing but seed and repeat are replicates: one group. Groups that differ in
 the field that is asked about, and in nothing else that was chosen, are one case: a workload on one
-device in one setting and engine. Machine, data and scale are conditions: groups under other
-conditions stay in the case, are named after their conditions, and are not compared.
+device in one setting and engine, at one point of a sweep. Machine, data and scale are conditions:
+groups under other conditions stay in the case, are named after these, and are not compared.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -24,12 +25,13 @@ from dlbench.errors import unknown
 from dlbench.statistics.measurements import Measurements
 
 BY = ("release", "device", "variant", "engine")
-_CHOSEN = ("workload", "release", "variant", "device", "setting", "engine")
-_USUAL = {"device": "cpu", "setting": "matched"}
+_CHOSEN = ("workload", "release", "variant", "device", "setting", "engine", "point")
+_USUAL = {"device": "cpu", "setting": "matched", "point": ""}
 """What a label does not mention."""
 _READ = (
     *_CHOSEN, "id", "campaign", "seed", "round", "index", "outcome", "certified", "machine",
     "started", "wall_s", "data", "data_source", "budget_epochs", "budget_steps", "batch", "threads",
+    "changes", "scale", "train_rows", "test_rows",
     "cpus", "memory_limit_bytes", "threads_used", "system_cpu_percent_mean", "cpu_percent_mean",
 )  # fmt: skip
 
@@ -151,8 +153,17 @@ class Case:
     label: str
     """`mnist-cnn (gpu)`: the workload, with what is not the usual."""
     groups: tuple[Group, ...]
+    family: str = ""
+    """Its label without the point of a sweep: the cases of one sweep share it."""
     copies: int = 0
     """Trials that are another one's numbers under another id: they count once."""
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """What to sort by: the points of a sweep by their values, not as text."""
+        point = dict(self.fixed).get("point", "")
+        parts = re.findall(r"([^0-9]+)([0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]{1,3})?)?", point)
+        return self.family, [(text, float(value or 0)) for text, value in parts], self.label
 
 
 def cases_of(trials: pl.DataFrame, by: str, columns: Sequence[str] = ()) -> list[Case]:
@@ -176,13 +187,14 @@ def cases_of(trials: pl.DataFrame, by: str, columns: Sequence[str] = ()) -> list
             together.setdefault(key, []).append(row)
     several_engines = trials["engine"].n_unique() > 1
     cases = []
-    for key, members in sorted(together.items()):
+    for key, members in together.items():
         values = dict(zip(fixed, key, strict=True))
         workload = values.pop("workload")
         label = _label(workload, values, several_engines)
         groups = _groups(members, by, label)
-        cases.append(Case(workload, tuple(values.items()), label, groups, copies[key]))
-    return cases
+        family = _label(workload, {**values, "point": ""}, several_engines)
+        cases.append(Case(workload, tuple(values.items()), label, groups, family, copies[key]))
+    return sorted(cases, key=lambda case: case.order)
 
 
 def _copies(trials: pl.DataFrame) -> list[bool]:
@@ -219,6 +231,9 @@ def _conditions(row: Row) -> Conditions:
     scale += [f"{row['cpus']:g} cores"] if row["cpus"] is not None else []
     if row["memory_limit_bytes"] is not None:
         scale.append(f"{row['memory_limit_bytes'] / 2**20:g} MiB")
+    if row["train_rows"] is not None:
+        scale.append(f"{row['train_rows']:,} rows")
+    scale += [change for change in row["changes"].split() if not change.startswith("batch=")]
     return Conditions(str(row["machine"] or ""), str(row["data"] or ""), ", ".join(scale))
 
 

@@ -11,32 +11,49 @@ from dlbench.analysis.columns import PHASES as STRETCHES
 from dlbench.analysis.columns import SAMPLES, STEPS, Column, schema
 from dlbench.campaigns.bulk_lines import events_in_bulk, samples_in_bulk
 from dlbench.event_fields import LONGEST_S, PHASES
+from dlbench.formats import MOST_STEPS
 
-_EPOCH = {"event": pl.String, "epoch": pl.Int32, "first": pl.Int32, "steps_ms": pl.List(pl.Float64)}
+_EPOCH = {
+    "event": pl.String, "epoch": pl.Int32, "first": pl.Int32, "steps": pl.Int64, "every": pl.Int64,
+    "steps_ms": pl.List(pl.Float64),
+}  # fmt: skip
 _PHASE = {"event": pl.String, "t": pl.Float64, "phase": pl.String, "seconds": pl.Float64}
 
 
 def read_steps(folders: Mapping[str, Path]) -> pl.DataFrame:
-    """Every step time of every trial."""
+    """Every step time that the trials wrote."""
     parts = []
+    # of a long trial every k-th behind the first ones: bench/step_sample.py
+    first, every = pl.col("first").cast(pl.Int64), pl.col("every").fill_null(1)
+    behind = pl.col("within") - first
+    sampled = first + every // 2 + behind * every
+    place = pl.when(behind < 0).then(pl.col("within")).otherwise(sampled)
     for epochs in events_in_bulk(folders, "epoch", _EPOCH):
         within = pl.int_ranges(0, pl.col("steps_ms").list.len(), dtype=pl.Int32)
         steps = pl.col("steps_ms").list
+        number = pl.coalesce("steps", steps.len().cast(pl.Int64))
+        written = first + ((number - first - every // 2 + every - 1) // every).clip(0)
         # as `formats.parse_event` has it: a line with a value that can't be true is not read
         true = (
             (steps.min() >= 0) & (steps.max() <= 1000 * LONGEST_S),
             (pl.col("epoch") >= 0) & pl.col("first").is_between(0, steps.len()),
+            (every >= 1) & (number <= MOST_STEPS) & (steps.len() == written),
+            pl.col("steps").is_null() == pl.col("every").is_null(),
         )
         parts.append(
             epochs.filter(*true)
-            .with_columns(within=within, ms=pl.col("steps_ms"))
-            .select("id", "epoch", "first", "within", "ms")
+            .with_columns(
+                within=within,
+                ms=pl.col("steps_ms"),
+                before=(number.cum_sum() - number).over("id"),
+            )
+            .select("id", "epoch", "first", "every", "before", "within", "ms")
             .explode("within", "ms")
             .filter(pl.col("ms").is_not_null())
             .select(
                 "id",
                 "epoch",
-                pl.int_range(1, pl.len() + 1, dtype=pl.Int32).over("id").alias("step"),
+                (pl.col("before") + place + 1).alias("step"),
                 "ms",
                 (pl.col("within") >= pl.col("first")).alias("steady"),
             )

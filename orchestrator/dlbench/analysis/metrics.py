@@ -15,6 +15,8 @@ from dlbench.errors import UserError, unknown
 from dlbench.statistics.measurements import (
     CPU_TIME,
     ENERGY,
+    EPOCH,
+    EXCESS,
     LOSS,
     MEMORY,
     SCORE,
@@ -23,6 +25,7 @@ from dlbench.statistics.measurements import (
     TIME,
     USE,
     Kind,
+    error_kind,
 )
 
 
@@ -43,6 +46,8 @@ class Metric:
     factor: float = 1.0
     """From the unit of the column to the one that is shown."""
     in_report: bool = False
+    judged: bool = True
+    """False: it describes, and neither more nor less of it is better; the report names no best."""
     from_steps: bool = False
     """Whether unsteady steps weaken it."""
 
@@ -64,14 +69,69 @@ STEP = Metric(
     "step_ms_median", "Step time", "median step time (ms)", TIME, "step_ms", "ms",
     in_report=True, from_steps=True,
 )  # fmt: skip
+FIRST_EPOCH = Metric(
+    "first_epoch_s", "First epoch", "training time of the first epoch (s)", TIME, "first_epoch",
+    "s", in_report=True,
+)  # fmt: skip
+FIRST_EPOCH_EXCESS = Metric(
+    "first_epoch_excess_s", "First epoch's excess",
+    "time of the first epoch above that of the later ones (s)", EXCESS, unit="s", in_report=True,
+)  # fmt: skip
 ACCURACY = Metric("accuracy", "Accuracy", "accuracy", SHARE, "", "%", 100.0, in_report=True)
-MAE = Metric("mae", "Mean absolute error", "mae", LOSS, in_report=True)
-MSE = Metric("mse", "Mean squared error", "mse", LOSS, in_report=True)
-PERPLEXITY = Metric("perplexity", "Perplexity", "perplexity", LOSS, in_report=True)
+GREEDY = Metric(
+    "greedy_accuracy", "Greedy accuracy", "greedy accuracy", SHARE, "", "%", 100.0, in_report=True
+)
+_ERROR = {
+    "mae": ("Mean absolute error", error_kind("mean absolute error")),
+    "mse": ("Mean squared error", error_kind("mean squared error")),
+    "perplexity": ("Perplexity", error_kind("perplexity")),
+}
 PRECISION = Metric(
-    "map", "Mean average precision", "mean average precision", SCORE, "", "%", 100.0,
+    "map", "Mean average precision", "mean average precision", SHARE, "", "%", 100.0,
     in_report=True,
 )  # fmt: skip
+QUALITY = (
+    ACCURACY,
+    PRECISION,
+    *(Metric(column, title, column, kind, in_report=True)
+      for column, (title, kind) in _ERROR.items()),
+    GREEDY,
+)  # fmt: skip
+"""On the test split."""
+ON_TRAINING_ROWS = (
+    Metric("train_accuracy", "Accuracy on the training split", "training accuracy", SHARE, "", "%",
+           100.0, in_report=True),
+    *(Metric(f"train_{column}", f"{title} on the training split", f"training {column}", kind,
+             in_report=True)
+      for column, (title, kind) in _ERROR.items()),
+)  # fmt: skip
+PEAK_EPOCH = Metric(
+    "peak_epoch", "Epoch of the peak", "epoch at which the test curve is best", EPOCH,
+    in_report=True, judged=False,
+)  # fmt: skip
+AT_PEAK = (
+    Metric("test_peak_accuracy", "Accuracy at the peak of the test curve",
+           "accuracy at the peak of the test curve", SHARE, "", "%", 100.0, in_report=True,
+           judged=False),
+    *(Metric(f"test_peak_{column}", f"{title} at the best of the test curve",
+             f"{column} at the best of the test curve", kind, in_report=True, judged=False)
+      for column, (title, kind) in _ERROR.items()),
+)  # fmt: skip
+"""Chosen by the test rows: they describe a curve and are not results."""
+INFERENCE = Metric(
+    "inference_s_per_thousand", "Inference of 1000 rows", "inference of 1000 rows (s)", TIME,
+    "inference", "s", in_report=True,
+)  # fmt: skip
+LATENCY = Metric(
+    "latency_ms_median", "Latency of one row", "median latency of one row (ms)", TIME, "latency",
+    "ms", in_report=True,
+)  # fmt: skip
+LATENCY_P99 = Metric(
+    "latency_ms_p99", "Latency of one row, 99 %", "latency of one row, 99 % (ms)", TIME, unit="ms",
+    in_report=True,
+)  # fmt: skip
+ASKED_FOR = (*QUALITY, *ON_TRAINING_ROWS, INFERENCE, LATENCY, LATENCY_P99)
+"""What is there only where a recipe or a user wants it: tables show it."""
 PEAK_MEMORY = Metric(
     "peak_memory_bytes", "Peak memory", "peak memory (bytes)", MEMORY, "memory", "MB", 1e-6,
     in_report=True,
@@ -88,16 +148,26 @@ CPU_ENERGY = Metric(
 )
 CPU = Metric("cpu_seconds", "CPU time", "CPU time (s)", CPU_TIME, unit="s", in_report=True)
 
-QUALITY = (ACCURACY, PRECISION, MAE, MSE, PERPLEXITY)
+CPU_USE = Metric(
+    "cpu_percent_mean", "CPU use", "CPU use (% of the allotted cores)", USE, "cpu", "%",
+    in_report=True, judged=False,
+)  # fmt: skip
+GPU_USE = Metric("gpu_util_percent_mean", "GPU use", "GPU use (%)", USE, "gpu", "%", in_report=True)
+MEAN_MEMORY = Metric(
+    "memory_mean_bytes", "Mean memory", "mean memory (bytes)", MEMORY, unit="MB", factor=1e-6,
+    in_report=True,
+)  # fmt: skip
+
 KNOWN = (
-    TRAINING, SPEED, STEP, *QUALITY, PEAK_MEMORY, GPU_MEMORY, GPU_ENERGY, CPU_ENERGY, CPU,
-    Metric("cpu_percent_mean", "CPU use", "CPU use (% of the allotted cores)", USE, "cpu", "%"),
-    Metric("cpu_percent_of_one_core", "CPU use in cores", "CPU use (% of one core)", USE, unit="%"),
+    TRAINING, SPEED, STEP, *QUALITY, PEAK_MEMORY, MEAN_MEMORY, GPU_MEMORY, GPU_ENERGY, CPU_ENERGY,
+    CPU, CPU_USE, GPU_USE, FIRST_EPOCH, FIRST_EPOCH_EXCESS, INFERENCE, LATENCY, LATENCY_P99,
+    *ON_TRAINING_ROWS, PEAK_EPOCH, *AT_PEAK,
+    Metric("loss", "Training loss", "training loss of the last epoch", error_kind("training loss")),
+    Metric("best_epoch", "Epoch of the result", "epoch of the result", EPOCH, judged=False),
+    Metric("cpu_percent_of_one_core", "CPU use in cores", "CPU use (% of one core)", USE, unit="%",
+           judged=False),
     Metric("system_cpu_percent_mean", "CPU use of the machine", "CPU use of the whole machine (%)",
-           USE, unit="%"),
-    Metric("gpu_util_percent_mean", "GPU use", "GPU use (%)", USE, "gpu", "%"),
-    Metric("memory_mean_bytes", "Mean memory", "mean memory (bytes)", MEMORY, unit="MB",
-           factor=1e-6),
+           USE, unit="%", judged=False),
     Metric("anon_peak_bytes", "Peak memory without file cache",
            "peak memory without file cache (bytes)", MEMORY, unit="MB", factor=1e-6),
     Metric("rss_main_peak_bytes", "Peak memory of the main process",
@@ -124,7 +194,7 @@ _BY_ALIAS = {metric.alias: metric for metric in KNOWN if metric.alias}
 _SOME = "Metrics are time, step_ms, throughput, accuracy, memory, cpu and more: see `--help`."
 _ERRORS = ("loss", "error", "mae", "mse", "perplexity")
 _DESCRIPTIONS = frozenset(column.name for column in TRIALS if column.name != "wall_s") | {
-    "epochs", "steps", "samples", "resource_source", "resource_samples",
+    "epochs", "steps", "samples", "decoded_rows", "resource_source", "resource_samples",
 }  # fmt: skip
 
 

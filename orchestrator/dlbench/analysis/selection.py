@@ -10,7 +10,7 @@ from dlbench.campaigns.plan_file import PlannedTrial
 from dlbench.errors import UserError, unknown
 from dlbench.planning.plan import Trial
 
-KEYS = ("release", "workload", "device", "setting", "variant", "engine", "seed")
+KEYS = ("release", "workload", "device", "setting", "variant", "engine", "seed", "point")
 
 
 def parse_only(text: str) -> dict[str, list[str]]:
@@ -71,6 +71,8 @@ def _value(trial: Trial, key: str) -> str:
 def _matches(trial: Trial, key: str, value: str) -> bool:
     """A framework means all its releases; `pytorch:compile` one way to train."""
     own = _value(trial, key)
+    if key == "point":  # all trials that have these values, whatever else was swept
+        return set(value.split()) <= set(own.split())
     if key != "release":
         return own == value
     name, _, variant = value.partition(":")

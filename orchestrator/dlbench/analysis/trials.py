@@ -31,6 +31,8 @@ _SCALE = {
     "threads": "threads",
     "cpus": "cpus",
     "memory_limit_bytes": "memory_bytes",
+    "train_rows": "rows",
+    "test_rows": "test_rows",
 }
 _KERNEL_PEAK = "memory_peak_bytes"
 """In trial.json: the peak of all of a trial's processes, by the kernel."""
@@ -115,6 +117,9 @@ def _row(name: str, campaign: str, content: dict[str, Any]) -> dict[str, Any]:
     row |= {own: scale.get(theirs) for own, theirs in _SCALE.items()}
     row |= {
         "id": name,
+        "point": content.get("point", ""),
+        "changes": " ".join(scale.get("changes", ())),
+        "scale": scale.get("name", ""),
         "started": parsed_moment(content["started"]),
         "campaign": campaign,
         "framework": framework,

@@ -47,25 +47,35 @@ _MOST_EPOCHS = 1_000_000
 _PERCENT = optional(number(0.0, 1e6))
 _MS = optional(number(0.0, 1000 * LONGEST_S))
 _SECONDS, _BYTES, _POSITIVE = optional(SECONDS), optional(BYTES), optional(number(0.0))
-_SCORES: dict[str, Shape] = {
-    **dict.fromkeys(("accuracy", "map", "map_11", "boxes_found"), optional(number(0.0, 1.0))),
-    "mae": _POSITIVE, "mse": _POSITIVE,
-    "loss": optional(number()),
+_QUALITY: dict[str, Shape] = {
+    **dict.fromkeys(("accuracy", "greedy_accuracy", "map", "map_11", "boxes_found"),
+                    optional(number(0.0, 1.0))),
+    "mae": _POSITIVE, "mse": _POSITIVE, "perplexity": _POSITIVE,
 }  # fmt: skip
+_SCORES: dict[str, Shape] = {**_QUALITY, "loss": optional(number())}
 _TIMES = (
     "train_s", "steady_s", "import_s", "load_s", "build_s", "first_step_s", "warm_up_s",
-    "evaluate_s", "validate_s", "save_s",
+    "evaluate_s", "validate_s", "decode_s", "evaluate_train_s", "save_s", "first_epoch_s",
+    "inference_s_per_thousand",
 )  # fmt: skip
-_STEPS = ("step_ms_median", "step_ms_mean", "step_ms_p05", "step_ms_p95", "step_ms_sd",
-          "host_ms_mean")  # fmt: skip
+_STEPS = (
+    "step_ms_median", "step_ms_mean", "step_ms_p05", "step_ms_p95", "step_ms_sd",
+    "latency_ms_median", "latency_ms_p99", "host_ms_mean",
+)  # fmt: skip
+_COUNTS = ("epochs", "steps", "samples", "best_epoch", "peak_epoch", "decoded_rows")
 _NUMBER = optional(number())
 _METRICS = table_of(
     _NUMBER,
     {
         **_SCORES,
+        **{
+            f"{of}_{name}": shape
+            for of in ("train", "test_peak")
+            for name, shape in _QUALITY.items()
+        },
         **dict.fromkeys(_TIMES, _SECONDS),
         **dict.fromkeys(_STEPS, _MS),
-        **dict.fromkeys(("epochs", "steps", "samples"), optional(number(0, MOST_COUNTED))),
+        **dict.fromkeys(_COUNTS, optional(number(0, MOST_COUNTED))),
         "throughput": _POSITIVE,
     },
     _MOST_METRICS,
@@ -90,7 +100,8 @@ _MODEL = table_of(anything, {"parameters": COUNT, "weights_sha256": label})
 _STACK = table_of(anything, {"threads": optional(COUNT)})
 _FIELDS: dict[str, Shape] = {
     **dict.fromkeys(
-        ("release", "workload", "device", "engine", "setting", "variant", "lock"), label),
+        ("release", "workload", "device", "engine", "setting", "variant", "lock", "point"),
+        label),
     **dict.fromkeys(("index", "round", "seed", "repeat"), COUNT),
     "id": identity,
     "outcome": one_of([outcome.value for outcome in Outcome]),
@@ -104,7 +115,8 @@ _FIELDS: dict[str, Shape] = {
     "model": _MODEL,
     "stack": _STACK,
     "scale": record_of(
-        Scale, data=label, source=label, setting=label, cpus=optional(number(0.0, 1e6))
+        Scale, data=label, source=label, setting=label, cpus=optional(number(0.0, 1e6)),
+        name=label, changes=list_of(label, 100),
     ),
     "certified": optional(flag),
     "certificate": optional(identity),

@@ -17,12 +17,18 @@ Metrics = dict[str, float | None]
 """By name: those of the recipe (accuracy, mae, …), and times as FORMATS.md lists them."""
 _SHORT_NAMES = {
     "binary-accuracy": "accuracy",
+    "greedy-accuracy": "greedy_accuracy",
     "mean-absolute-error": "mae",
     "mean-squared-error": "mse",
     "average-precision": "map",
     "average-precision-11": "map_11",
     "boxes-found": "boxes_found",
 }
+_ERRORS = ("mae", "mse", "perplexity")
+"""Metrics of a recipe of which less is better."""
+_MEASURING = ("inference", "latency")
+"""Phases that take as long as somebody decided: how long says nothing of a release."""
+_FEWEST_FOR_P99 = 100
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,13 @@ class Scale:
     cpus: float | None = None
     memory_bytes: int | None = None
     setting: str = ""
+    name: str = ""
+    """The scale that was asked for: `smoke`, `0.01`; empty: none."""
+    rows: int | None = None
+    """Training rows that were used; None: all."""
+    test_rows: int | None = None
+    changes: list[str] = field(default_factory=list)
+    """What differs from the workload's recipe: `optimizer.lr=0.1`."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +75,8 @@ class TrialResult:
     started: str
     wall_s: float
     metrics: Metrics
+    point: str = ""
+    """The point of a sweep: `batch=8 threads=2`."""
     resources: Resources | None = None
     """What it used; None: it was not sampled."""
     curve: list[dict[str, Any]] = field(default_factory=list)
@@ -128,22 +143,29 @@ def measure(events: Sequence[Event], phases: Mapping[str, float], rows_a_step: i
     metrics: Metrics = {
         # those of the best epoch, where its weights were kept
         **named(result.get("metrics", last) if result else last),
+        **(_at_the_end(result) if result else {}),
+        **_first_epoch(epochs),
+        **_peak(curve(events)),
         "best_epoch": _finite(result.get("best_epoch")) if result else None,
         "loss": _finite(epochs[-1]["loss"]) if epochs else None,
         # all of training: the phase that is called `train` holds its steady steps alone
         "train_s": sum(phases.get(phase, 0.0) for phase in TRAINING) or None,
         "steady_s": phases.get("train"),
         "epochs": float(len(epochs)),
-        "steps": float(sum(len(epoch["steps_ms"]) for epoch in epochs)),
+        "steps": float(sum(_steps_of(epoch) for epoch in epochs)),
         "samples": float(result["samples"]) if result else None,
-        **{f"{name.replace('-', '_')}_s": s for name, s in phases.items() if name != "train"},
+        **{
+            f"{name.replace('-', '_')}_s": s
+            for name, s in phases.items()
+            if name not in ("train", *_MEASURING)
+        },
     }
     if steady:
         ordered = sorted(steady)
         median, mean = statistics.median(ordered), statistics.fmean(ordered)
         metrics |= {
             "step_ms_median": median,
-            "step_ms_mean": mean,
+            "step_ms_mean": _mean_step(epochs, mean),
             "step_ms_p05": _quantile(ordered, 0.05),
             "step_ms_p95": _quantile(ordered, 0.95),
             "step_ms_sd": _deviation(ordered, mean),
@@ -157,6 +179,66 @@ def measure(events: Sequence[Event], phases: Mapping[str, float], rows_a_step: i
         key: round(value, 6) if isinstance(value, float) else value
         for key, value in metrics.items()
     }
+
+
+def _at_the_end(result: Mapping[str, Any]) -> Metrics:
+    """What is measured once, after training."""
+    found: Metrics = {
+        f"train_{name}": value for name, value in named(result.get("train_metrics") or {}).items()
+    }
+    if result.get("decoded_rows"):
+        found["decoded_rows"] = float(result["decoded_rows"])
+    passes, latencies = sorted(result.get("inference_ms") or ()), result.get("latency_ms")
+    if passes and result.get("inference_rows"):
+        # milliseconds for so many rows: seconds for a thousand times as many
+        found["inference_s_per_thousand"] = statistics.median(passes) / result["inference_rows"]
+    if latencies:
+        found["latency_ms_median"] = statistics.median(latencies)
+        if len(latencies) >= _FEWEST_FOR_P99:
+            found["latency_ms_p99"] = _quantile(sorted(latencies), 0.99)
+    return found
+
+
+def _first_epoch(epochs: Sequence[Mapping[str, Any]]) -> Metrics:
+    """Its training time, and how much longer it took than later ones with as many steps."""
+    if not epochs:
+        return {}
+    first = epochs[0]["train_s"]
+    later = [e["train_s"] for e in epochs[1:] if _steps_of(e) == _steps_of(epochs[0])]
+    excess: Metrics = {"first_epoch_excess_s": first - statistics.median(later)} if later else {}
+    return {"first_epoch_s": first, **excess}
+
+
+def _peak(points: Sequence[Mapping[str, Any]]) -> Metrics:
+    """Where the curve of the recipe's first metric is best, and its value there.
+
+    It describes a curve: whoever chose a model by it would choose by the test split.
+    """
+    if len(points) < 2:
+        return {}
+    name = next(iter(points[0]))
+    known = [(point[name], point["epoch"]) for point in points if point.get(name) is not None]
+    if name in ("epoch", "train_s", "loss") or not known:
+        return {}
+    sign = 1 if name in _ERRORS else -1
+    best, epoch = min(known, key=lambda one: sign * one[0])
+    return {"peak_epoch": float(epoch), f"test_peak_{name}": best}
+
+
+def _steps_of(epoch: Mapping[str, Any]) -> int:
+    """How many steps an epoch had; of a long trial not all of their times are in `steps_ms`."""
+    steps: int | None = epoch.get("steps")
+    return len(epoch["steps_ms"]) if steps is None else steps
+
+
+def _mean_step(epochs: Sequence[Mapping[str, Any]], written: float) -> float:
+    """The mean of all steady steps; `written`: the mean of those whose times were written."""
+    if all((epoch.get("every") or 1) == 1 for epoch in epochs):
+        return written
+    steady: int = sum(_steps_of(epoch) - epoch["first"] for epoch in epochs)
+    first_ms: float = sum(sum(epoch["steps_ms"][: epoch["first"]]) for epoch in epochs)
+    all_s: float = sum(epoch["steps_s"] for epoch in epochs)
+    return (1000.0 * all_s - first_ms) / steady
 
 
 def named(metrics: Mapping[str, Any]) -> Metrics:

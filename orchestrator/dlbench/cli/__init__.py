@@ -11,6 +11,7 @@ from typer.exceptions import TyperException
 
 from dlbench.cli import (
     campaigns,
+    claims,
     compare,
     data,
     doctor,
@@ -49,6 +50,7 @@ campaigns.register(app)
 report.register(app)
 watch.register(app)
 compare.register(app)
+claims.register(app)
 merge.register(app)
 export.register(app)
 app.add_typer(listing.app, name="list")

@@ -49,6 +49,15 @@ def suites(incomplete: str) -> list[str]:
     return _beginning(names, incomplete)
 
 
+def studies(incomplete: str) -> list[str]:
+    def names() -> Iterable[str]:
+        from dlbench.studies.reading import names as known
+
+        return known()
+
+    return _beginning(names, incomplete)
+
+
 def metrics(incomplete: str) -> list[str]:
     def names() -> Iterable[str]:
         from dlbench.analysis.metrics import KNOWN

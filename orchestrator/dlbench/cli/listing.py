@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dlbench.cli.console import Json, print_json, print_table
+
+if TYPE_CHECKING:
+    from dlbench.analysis.metrics import Metric
 
 app = typer.Typer(help="Show what dlbench knows.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -115,13 +117,15 @@ def list_datasets(json: Json = False) -> None:
 
 @app.command("suites")
 def list_suites(json: Json = False) -> None:
-    """The suites: what each compares.
+    """The suites: what each compares, and the scales it has.
 
     \b
     dlbench list suites
+    dlbench run --suite sohail2022 --scale smoke
     """
     from dataclasses import asdict
 
+    from dlbench.cli.suite_table import count
     from dlbench.suites import suites
 
     known = suites().values()
@@ -129,23 +133,21 @@ def list_suites(json: Json = False) -> None:
         print_json([asdict(suite) for suite in known])
         return
     print_table(
-        ["suite", ">workloads", ">releases", ">repeats", "origin", "about"],
+        ["suite", ">workloads", ">releases", ">repeats", "scales", "origin", "about"],
         [
             [
                 s.name,
-                _count(s.workloads),
-                str(len(s.releases)),
+                count(s.workloads),
+                count(s.releases),
                 str(s.repeats or "as needed"),
+                ", ".join(s.scales),
                 s.origin,
                 s.about,
             ]
             for s in known
         ],
     )
-
-
-def _count(names: Sequence[str]) -> str:
-    return "all" if "all" in names else str(len(names))
+    typer.echo("`dlbench show suite NAME` has the study, the scales and the notes.")
 
 
 @app.command("adapters")
@@ -192,7 +194,7 @@ def list_metrics(json: Json = False) -> None:
             "column": metric.column,
             "title": metric.title,
             "unit": metric.unit,
-            "better": "less" if metric.kind.less_is_better else "more",
+            "better": _better(metric),
             "compared_by": metric.kind.scale,
             "meaning": meanings.get(metric.column, ""),
         }
@@ -205,6 +207,12 @@ def list_metrics(json: Json = False) -> None:
     keys = ("name", "unit", "better", "column", "meaning")
     print_table(headings, [[row[key] for key in keys] for row in rows], droppable=("column",))
     typer.echo("Any other numeric column of the trials' table can be compared, too.")
+
+
+def _better(metric: Metric) -> str:
+    if not metric.judged:
+        return "neither"
+    return "less" if metric.kind.less_is_better else "more"
 
 
 @app.command("devices")

@@ -127,8 +127,9 @@ def ended_line(label: str, result: TrialResult, done: int, total: int, left_s: f
     quality = f", accuracy {100 * accuracy:.1f} %" if accuracy is not None else ""
     step = result.metrics.get("step_ms_median")
     pace = f", {step:.2f} ms a step" if step is not None else ""
+    place = f"{result.workload} ({result.point})" if result.point else result.workload
     return (
-        f"[{done}/{total}] {label} on {result.workload}, seed {result.seed}:"
+        f"[{done}/{total}] {label} on {place}, seed {result.seed}:"
         f" {result.outcome.value} in {seconds(result.wall_s)}{quality}{pace}{rest}"
     )
 
@@ -227,7 +228,7 @@ class _Live(_Lines):
 
     def started(self, trial: Trial) -> None:
         self._metrics = []
-        self._set(f"{trial.label} {trial.workload} seed {trial.seed}", "starting")
+        self._set(f"{trial.label} {trial.place} seed {trial.seed}", "starting")
 
     def event(self, trial: Trial, event: Event) -> None:
         fields = event.fields

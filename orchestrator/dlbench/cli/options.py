@@ -47,7 +47,8 @@ Only = Annotated[
     typer.Option(
         "--only",
         metavar="KEY=VALUE,…",
-        help="Only these trials: release=pytorch,workload=digits-cnn. A key twice: either value.",
+        help="Only these trials: release=pytorch,workload=digits-cnn,point=batch=8. A key twice:"
+        " either value.",
     ),
 ]
 COMPLETIONS = {

@@ -48,7 +48,7 @@ class Estimate:
         self._left = (self._left if more else {}) | {trial.id: trial for trial in trials}
 
     def ended(self, trial: Trial, took: float) -> None:
-        self._took.setdefault((trial.release, trial.workload), []).append(took)
+        self._took.setdefault((trial.release, trial.place), []).append(took)
         self._left.pop(trial.id, None)
 
     def left_s(self) -> float | None:
@@ -58,7 +58,7 @@ class Estimate:
         usual = sum(everything) / len(everything)
         total = 0.0
         for trial in self._left.values():
-            same = self._took.get((trial.release, trial.workload))
+            same = self._took.get((trial.release, trial.place))
             total += sum(same) / len(same) if same else usual
         return total
 
@@ -99,7 +99,7 @@ class CampaignPanel:
 
     def started(self, trial: Trial, ago_s: float = 0.0) -> None:
         """A trial runs, since `ago_s` seconds."""
-        self._doing = f"{trial.label} on {trial.workload}, {trial.device}, seed {trial.seed}"
+        self._doing = f"{trial.label} on {trial.place}, {trial.device}, seed {trial.seed}"
         self._began = time.monotonic() - ago_s
         self._clear()
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from dlbench.cli import completion
 from dlbench.cli.console import Json
 from dlbench.cli.options import Alpha, AlphaOver, CampaignFolder, Only
 
@@ -28,6 +29,14 @@ def register(app: typer.Typer) -> None:
                 "--out",
                 metavar="FILE",
                 help="Where it goes (default: into DIR, or beside the archive); - prints it.",
+            ),
+        ] = None,
+        study: Annotated[
+            str | None,
+            typer.Option(
+                metavar="STUDY",
+                help="Judge this study's claims, too; none: the one that the suite is of.",
+                autocompletion=completion.studies,
             ),
         ] = None,
         alpha: Alpha = 0.05,
@@ -53,7 +62,7 @@ def register(app: typer.Typer) -> None:
         if format not in _SUFFIXES:
             raise unknown("format", format, _SUFFIXES)
         folder = folder or newest()
-        material = making.load(folder, only, alpha, alpha_over)
+        material = making.load(folder, only, alpha, alpha_over, study)
         text = getattr(making, format)(material)
         if out == Path("-"):
             sys.stdout.write(text)

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dlbench.analysis.circumstances import circumstances
-from dlbench.analysis.metrics import QUALITY, TRAINING
+from dlbench.analysis.metrics import ASKED_FOR, INFERENCE, QUALITY, STEP, TRAINING, Metric
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.statistics.verdicts import Decision
+from dlbench.statistics.words import number
 
 if TYPE_CHECKING:
     from dlbench.analysis.groups import Case, Group
@@ -38,23 +39,28 @@ class CaseTable:
     rows: tuple[tuple[str, ...], ...]
     droppable: tuple[str, ...]
     """The columns that matter least, first the one that goes first."""
+    more: tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
+    """Columns and rows of what else was measured; with `everything`, of all there is."""
     sentences: tuple[str, ...]
     """One answer a metric that was tested."""
     details: tuple[str, ...]
     """For `--verbose`."""
 
 
-def case_tables(material: Material) -> Iterator[CaseTable]:
+def case_tables(material: Material, *, everything: bool = False) -> Iterator[CaseTable]:
+    """A table for each case; `everything`: with all that was measured."""
     for case in material.cases:
         times = material.comparison(case.label, TRAINING)
         ranking = times.ranking if times else ()
-        columns, rows = _columns(case, ranking)
+        groups = _ordered(case, ranking)
+        columns, rows = _columns(groups, ranking)
         answers = list(_answers(material, case))
         yield CaseTable(
             f"{case.label} ({', '.join(circumstances(case.groups))})",
             columns,
             rows,
-            (_STEP, "CPU use", "x best", "peak memory", "whole trial"),
+            (_STEP, "mean memory", "GPU use", "CPU use", "x best", "peak memory", "whole trial"),
+            _more(groups, material.drawn if everything else ASKED_FOR),
             (
                 *_whole_trials(case, ranking),
                 *(f"{title}: {made.answer}" for title, made in answers if _says_more(made)),
@@ -80,8 +86,10 @@ def _whole_trials(case: Case, ranking: Sequence[str]) -> Iterator[str]:
     whole = {g.name: t for g in case.groups if g.name in ranking and (t := _median(g, "wall_s"))}
     if len(whole) > 1 and (quickest := min(whole, key=lambda name: whole[name])) != ranking[0]:
         first, best = _seconds([whole[quickest], whole.get(ranking[0])])
+        timed = any(_known(group, INFERENCE.column) for group in case.groups)
+        more = ", evaluation and the timing of predictions" if timed else " and evaluation"
         yield (
-            f"Whole trials, with import, compilation and evaluation, were quickest in {quickest}:"
+            f"Whole trials, with import, compilation{more}, were quickest in {quickest}:"
             f" {first}, against {best} in {ranking[0]}. This was not tested."
         )
 
@@ -94,14 +102,16 @@ def _details(comparison: Comparison) -> Iterator[str]:
         yield f"  {verdict.first}, {verdict.second}: {verdict.details}"
 
 
-def _columns(
-    case: Case, ranking: Sequence[str]
-) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """One row a contender, the quickest first: medians over its complete trials, means of quality.
+def _ordered(case: Case, ranking: Sequence[str]) -> list[Group]:
+    """The quickest first; what is not certified or not complete has no rank and comes last."""
+    rank = {name: place for place, name in enumerate(ranking)}
+    return sorted(case.groups, key=lambda g: (rank.get(g.name, len(rank)), g.name))
 
-    What is not certified or not complete stands below the rest and has no rank."""
-    rank = {name: number for number, name in enumerate(ranking)}
-    groups = sorted(case.groups, key=lambda g: (rank.get(g.name, len(rank)), g.name))
+
+def _columns(
+    groups: Sequence[Group], ranking: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """One row a contender: medians over its complete trials, means of quality."""
     quality, shown = _quality(groups)
     columns: dict[str, Sequence[str]] = {
         "release": [group.name for group in groups],
@@ -109,11 +119,15 @@ def _columns(
         f">{quality}": shown,
         ">training": _seconds([_median(group, "train_s") for group in groups]),
         ">whole trial": _seconds([_median(group, "wall_s") for group in groups]),
-        ">x best": _ratios(groups, rank),
+        ">x best": _ratios(groups, ranking),
         f">{_STEP}": _steps(groups),
         ">CPU use": _all(groups, "cpu_percent_mean", lambda value: f"{value:.0f} %"),
+        ">GPU use": _all(groups, "gpu_util_percent_mean", lambda value: f"{value:.0f} %"),
+        ">mean memory": _all(groups, "memory_mean_bytes", lambda value: f"{value / 1e6:,.0f} MB"),
         ">peak memory": _all(groups, "peak_memory_bytes", lambda value: f"{value / 1e6:,.0f} MB"),
     }
+    if set(columns[">GPU use"]) == {"-"}:
+        del columns[">GPU use"]
     outcomes = [_outcome(group) for group in groups]
     if set(outcomes) != {str(Outcome.OK)}:
         columns["outcome"] = outcomes
@@ -172,12 +186,12 @@ def _seconds(values: Values) -> list[str]:
     return ["-" if value is None else f"{value:,.{decimals}f} s" for value in values]
 
 
-def _ratios(groups: Sequence[Group], rank: dict[str, int]) -> list[str]:
+def _ratios(groups: Sequence[Group], ranking: Sequence[str]) -> list[str]:
     best: dict[object, float] = {}
     cells = []
     for group in groups:
         time = _median(group, "train_s")
-        if group.name in rank and time:
+        if group.name in ranking and time:
             # Machines, data and scales are never compared with each other.
             cells.append(f"{time / best.setdefault(group.conditions, time):.2f}")
         else:
@@ -198,12 +212,37 @@ def _steps(groups: Sequence[Group]) -> list[str]:
 
 def _quality(groups: Sequence[Group]) -> tuple[str, list[str]]:
     """The heading and the means: qualities are compared by the difference of means."""
-    for metric in QUALITY:
-        known = [_known(group, metric.column) for group in groups]
-        if any(known):
-            means = [statistics.fmean(values) if values else None for values in known]
-            return metric.title.lower(), told_apart(means, metric.factor, metric.unit)
-    return "quality", ["-"] * len(groups)
+    metric = _first_quality(groups)
+    if metric is None:
+        return "quality", ["-"] * len(groups)
+    return metric.title.lower(), _values(metric, groups)
+
+
+def _first_quality(groups: Sequence[Group]) -> Metric | None:
+    return next((m for m in QUALITY if any(_known(g, m.column) for g in groups)), None)
+
+
+def _more(
+    groups: Sequence[Group], wanted: Sequence[Metric]
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """One row a contender, a column for each of these that is not in the first table."""
+    there = (TRAINING, STEP, _first_quality(groups))
+    columns: dict[str, Sequence[str]] = {"release": [group.name for group in groups]}
+    for metric in wanted:
+        if metric not in there and any(_known(group, metric.column) for group in groups):
+            columns[f">{metric.title.lower()}"] = _values(metric, groups)
+    return tuple(columns), tuple(zip(*columns.values(), strict=True))
+
+
+def _values(metric: Metric, groups: Sequence[Group]) -> list[str]:
+    """The mean or the median of each, as `metric` is compared."""
+    middle = statistics.fmean if metric.middle == "mean" else statistics.median
+    known = [_known(group, metric.column) for group in groups]
+    middles = [middle(values) if values else None for values in known]
+    if metric.middle == "mean":
+        return told_apart(middles, metric.factor, metric.unit)
+    unit = f" {metric.unit}" if metric.unit else ""
+    return ["-" if v is None else f"{number(metric.factor * v, 3)}{unit}" for v in middles]
 
 
 def told_apart(values: Values, factor: float = 1.0, unit: str = "") -> list[str]:

@@ -23,6 +23,8 @@ _RUN_HELP = """Run a suite, or what you choose, and say which differences are re
     dlbench run pytorch tensorflow@2.21.0:fit --workload mnist-cnn
     dlbench run pytorch --against pytorch@1.13.1 --until decided --at-most 20
     dlbench run --framework mxnet --gpu all
+    dlbench run pytorch jax --workload mnist-cnn --sweep batch=8,32,128 --scale 0.1
+    dlbench run --suite elshawi2021 --scale smoke --data synthetic
     dlbench run --resume results/2026-11-16_0312-digits-cnn-jax-numpy --repeats 10
 """
 _PLAN_HELP = """Show what `dlbench run` with the same options would do, without doing it.
@@ -156,14 +158,17 @@ def _plan(options: RunOptions, given: frozenset[str]) -> None:
 def _print_plan(outlook: Forecast, workshop: Workshop) -> None:
     from dlbench.cli.console import megabytes, print_table, say, seconds
 
+    swept = any(trial.point for trial in outlook.trials)
+    point = ["point"] if swept else []
     print_table(
-        [">#", ">round", "release", "workload", "device", "setting", ">seed", ">estimate"],
+        [">#", ">round", "release", "workload", *point, "device", "setting", ">seed", ">estimate"],
         [
             [
                 str(trial.index + 1),
                 str(trial.round + 1),
                 trial.label,
                 trial.workload,
+                *([trial.point] if swept else []),
                 trial.device,
                 trial.setting,
                 str(trial.seed),

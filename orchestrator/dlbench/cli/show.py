@@ -1,4 +1,4 @@
-"""`dlbench show [DIR]`: what a campaign's trials say; `dlbench show workload NAME`: a model."""
+"""`dlbench show [DIR]`: what a campaign's trials say; `show workload NAME`, `show suite NAME`."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ def register(app: typer.Typer) -> None:
     def show(
         folder: CampaignFolder = None,
         name: Annotated[
-            str | None, typer.Argument(help="Behind the word `workload`: which one.")
+            str | None, typer.Argument(help="Behind the word `workload` or `suite`: which one.")
         ] = None,
         only: Only = None,
         verbose: Annotated[
-            bool, typer.Option("--verbose", help="Also tests, p-values and intervals.")
+            bool,
+            typer.Option("--verbose", help="Also all other metrics, tests, p-values, intervals."),
         ] = False,
         json: Json = False,
     ) -> None:
@@ -34,18 +35,23 @@ def register(app: typer.Typer) -> None:
         \b
         dlbench show
         dlbench show results/2026-11-16_0312-digits-cnn-jax-numpy --only release=jax
+        dlbench show results/2026-11-16_0312-digits-cnn-jax-numpy --only point=batch=8
         dlbench show workload mnist-cnn      its layers, parameters, FLOPs and recipe
+        dlbench show suite elshawi2021       its study, scales and notes
         """
         if name is not None:
+            from dlbench.cli.suite_table import show_suite
             from dlbench.cli.workload_table import show_workload
             from dlbench.errors import UserError
 
-            if str(folder) != "workload":
+            things = {"workload": show_workload, "suite": show_suite}
+            if str(folder) not in things:
                 raise UserError(
                     f"`dlbench show {folder} {name}` is not possible.",
-                    "Write `dlbench show DIR` or `dlbench show workload NAME`.",
+                    "Write `dlbench show DIR`, `dlbench show workload NAME` or"
+                    " `dlbench show suite NAME`.",
                 )
-            show_workload(name, as_json=json)
+            things[str(folder)](name, as_json=json)
             return
         from dlbench.campaigns.campaign_list import newest
 
@@ -89,6 +95,7 @@ def print_results(
 
 def _print_answer(material: Material, campaign: Campaign, place: Path, *, verbose: bool) -> None:
     from dlbench.analysis.circumstances import BUSY, others_load
+    from dlbench.analysis.scaling import lines_of, sentences
     from dlbench.cli.console import print_table, say
     from dlbench.cli.next_step import next_step
     from dlbench.cli.results_table import case_tables, failures
@@ -99,12 +106,17 @@ def _print_answer(material: Material, campaign: Campaign, place: Path, *, verbos
     say(f"\n{whole.headline}", style="bold")
     for sentence in whole.summary:
         say(sentence)
-    for table, case in zip(case_tables(material), whole.cases, strict=True):
+    tables = case_tables(material, everything=verbose)
+    for table, case in zip(tables, whole.cases, strict=True):
         print_table(table.columns, table.rows, f"\n{table.title}", table.droppable)
+        if len(table.more[0]) > 1:
+            print_table(*table.more, "also measured")
         for sentence in (*table.sentences, *(table.details if verbose else ())):
             say(sentence)
         for warning in case.warnings:
             say(f"! {warning}")
+    for number, sentence in enumerate(sentences(lines_of(material.cases))):
+        say(sentence if number else f"\n{sentence}")
     seen_busy = any(others_load(group) > BUSY for group in material.groups)
     busy = () if seen_busy else cautions(material.results.machines())
     for line in (*failures(material), *busy):

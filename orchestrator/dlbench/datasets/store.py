@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -54,6 +55,11 @@ class PreparedData:
             name: np.load(self.folder / file, mmap_mode="r", allow_pickle=False).shape
             for name, file in self.splits[split].items()
         }
+
+    @cached_property
+    def rows(self) -> dict[str, int]:
+        """How many each split has."""
+        return {split: next(iter(self.shapes(split).values()))[0] for split in self.splits}
 
     def to_job(self) -> dict[str, Any]:
         return {

@@ -2,12 +2,13 @@
 
 CPU use of a phase is the difference of the cumulative counter at its two ends, interpolated between
 the samples around each end; so a phase shorter than the sampling period gets a figure too, and no
-figure depends on which moments the readings happened to hit.
+figure depends on which moments the readings happened to hit. The mean of memory or of GPU use needs
+a reading within the phase.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -151,9 +152,12 @@ class _Line:
         """The rise per second over all the intervals together."""
         return self._average(intervals, lambda a, b: self.at(b) - self.at(a))
 
-    def mean(self, intervals: Iterable[Stretch]) -> float | None:
-        """The average height over all the intervals together."""
-        return self._average(intervals, self._area)
+    def mean(self, intervals: Sequence[Stretch]) -> float | None:
+        """The average height over all the intervals together; unknown where no point is in any:
+        what was read before a short phase and after it says little of the phase."""
+        inside = (bisect_left(self._times, one.start) < bisect_right(self._times, one.end)
+                  for one in intervals)  # fmt: skip
+        return self._average(intervals, self._area) if any(inside) else None
 
     def peak(self, start: float, end: float) -> float | None:
         """The highest point of an interval, its ends included."""

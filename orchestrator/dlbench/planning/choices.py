@@ -73,6 +73,23 @@ class Choices:
     at_most: Annotated[
         int | None, Option("--at-most", "With --until: the most trials of each contender.", "N")
     ] = None
+    sweep: Annotated[
+        tuple[str, ...],
+        Option(
+            "--sweep",
+            "Values of a recipe's field or of threads: batch=1,8,32. Repeatable: a grid.",
+            "FIELD=VALUE,…",
+        ),
+    ] = ()
+    scale: Annotated[
+        str | None,
+        Option(
+            "--scale",
+            "A share of the rows (0.01), or a scale of the suite: smoke, short, full.",
+            "SHARE|NAME",
+        ),
+    ] = None
+    rows: Annotated[int | None, Option("--rows", "At most so many rows of each split.", "N")] = None
     seed: Annotated[int | None, Option("--seed", "The first repeat's seed.", "N")] = None
     epochs: Annotated[int | None, Option("--epochs", "Epochs instead of the recipe's.", "N")] = None
     steps: Annotated[int | None, Option("--steps", "Stop after this many steps.", "N")] = None
@@ -90,6 +107,9 @@ class Choices:
     hz: Annotated[
         float, Option("--hz", f"Samples a second, {SLOWEST_HZ:g} to {FASTEST_HZ:g}.", "N")
     ] = DEFAULT_HZ
+    inference: Annotated[
+        bool, Option("--inference", "Also measure predictions: of 1000 rows, and of one.")
+    ] = False
     save: Annotated[bool, Option("--save", "Keep the trained weights.")] = False
     label: Annotated[
         str | None, Option("--label", "A name for the campaign, also of its folder.", "NAME")

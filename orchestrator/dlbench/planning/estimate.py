@@ -11,8 +11,11 @@ from dlbench import datasets, workloads
 from dlbench.datasets import store
 from dlbench.environments import releases, wheels
 from dlbench.environments.releases import Release
+from dlbench.planning.changes import recipe_of
 from dlbench.planning.flops import flops
+from dlbench.planning.greedy_decoding import GREEDY
 from dlbench.planning.plan import Trial
+from dlbench.planning.rows import used_rows
 
 if TYPE_CHECKING:
     from dlbench.running.workshop import Workshop
@@ -21,6 +24,10 @@ _FLOPS_A_CORE = 8e9
 """What frameworks get out of one core on models like these; measured on an ordinary server core."""
 _STEP_S = 2e-3
 _START_S = 6.0
+_PREDICTIONS_S = 10.0
+"""What `--inference` takes at most, of models whose predictions take less than a second."""
+_DECODED = 1000
+"""Test rows that are decoded."""
 _UNPACKED = 3.5
 """An installed environment is about this many times the size of its wheels."""
 
@@ -122,10 +129,19 @@ def _bytes_all(release: Release, device: str) -> int:
 
 def _seconds(trial: Trial, cores: float) -> float:
     workload = workloads.find(trial.workload)
-    train, test = datasets.find(workload.dataset).rows
-    batch = int(workload.recipe["batch"])
+    data = datasets.find(workload.dataset)
+    whole = dict(zip(("train", "test"), data.rows, strict=True))
+    train, test = (used_rows(whole, trial.rows, trial.share, data.name) or whole).values()
+    batch = min(int(recipe_of(trial.workload, trial.changes)["batch"]), train)
     steps = trial.steps or trial.epochs * math.ceil(train / batch)
     epochs = math.ceil(steps * batch / train)
     forward = flops(workload.graph)
     work = forward * (3 * steps * batch + epochs * test)
-    return _START_S + work / (_FLOPS_A_CORE * cores) + _STEP_S * steps
+    if "train" in workload.recipe["evaluate"]:
+        work += forward * train
+    for metric in workload.recipe["metrics"]:
+        if metric["name"] == GREEDY:
+            places = next(s for s in workload.graph["inputs"] if s["name"] == metric["input"])
+            work += forward * min(test, _DECODED) * places["shape"][0]
+    asked = _PREDICTIONS_S if trial.inference else 0.0
+    return _START_S + asked + work / (_FLOPS_A_CORE * cores) + _STEP_S * steps

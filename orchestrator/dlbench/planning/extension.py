@@ -1,4 +1,4 @@
-"""More of a campaign that is there already: repeats, releases, workloads, seeds.
+"""More of a campaign that is there already: repeats, releases, workloads, seeds; all its points.
 
 What is added runs under the conditions of what is there: they are read from its plan. It comes in
 rounds of its own, behind the others: only what ran in one round counts as a pair.
@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from typing import get_type_hints
 
-from dlbench import workloads
 from dlbench.environments import releases
 from dlbench.errors import UserError
+from dlbench.planning.changes import changed, parsed
 from dlbench.planning.choices import Choices, Option
+from dlbench.planning.extents import recipe_epochs
 from dlbench.planning.plan import (
     MOST_SEED,
     Trial,
@@ -101,29 +102,32 @@ def _new_contenders(planned: Sequence[Trial], choices: Choices) -> Iterator[Tria
             release = releases.find(name)
             if (name, variant) in old and workload not in choices.workloads:
                 continue
-            for one in {(t.device, t.setting): t for t in planned}.values():
+            for one in like:
                 if one.device not in release.devices:
                     continue
                 trial = replace(
-                    like,
+                    one,
                     release=name,
                     variant=variant,
                     usual_variant=variant == release.variants[0],
-                    device=one.device,
-                    setting=one.setting,
-                    gpus=one.gpus,
                 )
                 if trial.contender not in there:
                     there.add(trial.contender)
                     yield trial
 
 
-def _like(planned: Sequence[Trial], workload: str) -> Trial:
-    """A planned trial on this workload; else any, with the epochs this one would have had."""
-    for trial in planned:
-        if trial.workload == workload:
-            return trial
+def _like(planned: Sequence[Trial], workload: str) -> list[Trial]:
+    """A planned trial of each device, setting and point of this workload; else those of another
+    one, with the epochs that this one would have had."""
+    there = [trial for trial in planned if trial.workload == workload]
+    others = [trial for trial in planned if trial.workload == planned[0].workload]
+    like = list({(t.device, t.setting, t.point): t for t in there or others}.values())
+    if there:
+        return like
     # a number of epochs that is not a recipe's was chosen for all workloads
-    chosen = (t.epochs for t in planned if t.epochs != workloads.find(t.workload).recipe["epochs"])
-    epochs = next(chosen, workloads.find(workload).recipe["epochs"])
-    return replace(planned[0], workload=workload, epochs=epochs)
+    chosen = (t.epochs for t in planned if t.epochs != recipe_epochs(t.workload))
+    epochs = next(chosen, recipe_epochs(workload))
+    swept = len({t.epochs for t in others}) > 1
+    for trial in like:
+        changed(workload, parsed(trial.changes), "--workload")  # refuses what this one can't be
+    return [replace(t, workload=workload, epochs=t.epochs if swept else epochs) for t in like]

@@ -19,7 +19,9 @@ from dlbench.environments.releases import Release
 from dlbench.errors import UserError, unknown
 from dlbench.host import gpu_preflight
 from dlbench.planning.choices import Choices
+from dlbench.planning.extents import extents_of, points_for, recipe_epochs
 from dlbench.planning.repeats import planned_looks, repeats_needed, rivals
+from dlbench.planning.rows import read_share
 from dlbench.shapes import SECONDS, label, list_of, number, optional, record_of, shown, whole
 from dlbench.suites import Suite
 
@@ -60,9 +62,20 @@ class Trial:
     gpus: tuple[str, ...] = ()
     own_gpu: bool = False
     """Its GPU is a device of its own in the comparison (`--gpu each`)."""
+    inference: bool = False
     save: bool = False
     usual_variant: bool = True
     """Whether `variant` is the release's usual one, which need not be named."""
+    point: str = ""
+    """The values of what is swept: `batch=8 threads=2`."""
+    changes: tuple[str, ...] = ()
+    """What differs from the workload's recipe: `batch=8`, `optimizer.lr=0.1`."""
+    scale: str = ""
+    """The scale that was asked for: `smoke`, `0.01`; empty: none."""
+    rows: int | None = None
+    """The most rows of each split; None: all."""
+    share: float | None = None
+    """The share of the rows of each split; None: all."""
 
     @property
     def compared_device(self) -> str:
@@ -70,14 +83,20 @@ class Trial:
         return f"gpu:{self.gpus[0]}" if self.own_gpu else self.device
 
     @property
-    def contender(self) -> tuple[str, str, str, str, str]:
+    def contender(self) -> tuple[str, ...]:
         """Who it is a replicate of: what all its repeats have in common."""
-        return self.workload, self.release, self.variant, self.compared_device, self.setting
+        own = self.release, self.variant, self.compared_device
+        return self.workload, *own, self.setting, self.point
 
     @property
-    def case(self) -> tuple[str, str, str]:
+    def case(self) -> tuple[str, ...]:
         """Where contenders are compared with each other."""
-        return self.workload, self.device, self.setting
+        return self.workload, self.device, self.setting, self.point
+
+    @property
+    def place(self) -> str:
+        """What people read: the workload, with the point of a sweep."""
+        return f"{self.workload} ({self.point})" if self.point else self.workload
 
     @property
     def limits(self) -> Limits:
@@ -96,14 +115,16 @@ class Trial:
     def from_json(cls, content: Mapping[str, Any]) -> Trial:
         """From a line of plan.jsonl, checked; one without a version is of version 1."""
         own = _LINE(content)
-        return cls(**{**own, "gpus": tuple(own.get("gpus", ()))})
+        lists = {name: tuple(own.get(name, ())) for name in ("gpus", "changes")}
+        return cls(**{**own, **lists})
 
 
 _LINE = record_of(
     Trial, id=label, release=label, workload=label, device=label, engine=label, setting=label,
     variant=label, data=label, seconds=SECONDS, threads=optional(whole(1)),
     cpus=optional(number(0.0, 1e6)), memory_bytes=optional(whole(1, 2**60)),
-    gpus=list_of(label, 64),
+    gpus=list_of(label, 64), point=label, changes=list_of(label, 100), scale=label,
+    rows=optional(whole(1)), share=optional(number(0.0, 1.0)),
 )  # fmt: skip
 
 
@@ -135,6 +156,8 @@ def draft(choices: Choices, engine: str) -> Draft:
             f"Give a number from 0.01 to {_MOST_CPUS:,}.",
         )
     notes: list[str] = []
+    extents = extents_of(suite, _every(suite.workloads), choices)
+    points = {name: points_for(name, extent, choices) for name, extent in extents.items()}
     contenders = [
         Trial(
             id="",
@@ -145,22 +168,29 @@ def draft(choices: Choices, engine: str) -> Draft:
             setting=setting,
             variant=variant,
             seed=suite.seed,
-            epochs=suite.epochs or workloads.find(workload).recipe["epochs"],
-            steps=suite.steps,
+            epochs=point.epochs or extents[workload].epochs or recipe_epochs(workload),
+            steps=point.steps or (None if point.epochs else extents[workload].steps),
             data=suite.data,
-            threads=_threads(choices.threads),
+            threads=point.threads or _threads(choices.threads),
             cpus=choices.cpus,
             memory_bytes=memory,
             seconds=duration(suite.time_limit),
             gpus=gpus,
             own_gpu=own_gpu and device == "gpu",
+            inference=suite.inference,
             save=choices.save,
             usual_variant=variant == release.variants[0],
+            point=point.text,
+            changes=point.changes,
+            scale=suite.scale,
+            rows=extents[workload].rows,
+            share=extents[workload].share,
         )
         for workload, release, variant, device, setting in _contenders(
             suite, notes, explicit=bool(choices.frameworks)
         )
         for gpus in (selections if device == "gpu" else [()])
+        for point in points[workload]
     ]
     if not contenders:
         raise UserError("Nothing is left to run.", " ".join(notes))
@@ -202,6 +232,9 @@ def _merged(suite: Suite, choices: Choices) -> Suite:
     """The suite with the user's choices over it."""
     if choices.epochs is not None and choices.steps is not None:
         raise UserError("--epochs and --steps exclude each other.", "Give one of them.")
+    if choices.scale is not None:
+        named = read_share(choices.scale) is None
+        suite = suite.at(choices.scale) if named else replace(suite, scale=choices.scale)
     changes: dict[str, Any] = {
         "releases": (*(choices.frameworks or suite.releases), *choices.against),
         "workloads": choices.workloads,
@@ -209,19 +242,14 @@ def _merged(suite: Suite, choices: Choices) -> Suite:
         "settings": choices.settings,
         "repeats": choices.repeats,
         "seed": choices.seed,
-        "epochs": choices.epochs,
-        "steps": choices.steps,
         "data": choices.data,
         "time_limit": choices.time_limit,
+        "inference": choices.inference or None,
     }
     if choices.gpu not in (None, "none") and not choices.devices:
         changes["devices"] = ("gpu",)
     if choices.gpu == "none":
         changes["devices"] = ("cpu",)
-    if choices.epochs is not None:
-        suite = replace(suite, steps=None)
-    if choices.steps is not None:
-        suite = replace(suite, epochs=None)
     merged = replace(suite, **{k: v for k, v in changes.items() if v not in (None, ())})
     for kind, values, known in (
         ("device", merged.devices, DEVICES),
@@ -232,7 +260,8 @@ def _merged(suite: Suite, choices: Choices) -> Suite:
             if value not in known:
                 raise unknown(kind, value, known)
     for name, least, most in _RANGES:
-        value = getattr(merged, name)
+        value = getattr(choices, name)
+        value = getattr(merged, name) if value is None else value
         if value is not None and not least <= value <= most:
             raise UserError(
                 f"--{name} {shown(value)} is not possible.",
@@ -246,6 +275,7 @@ _RANGES = (
     ("epochs", 1, 10**9),
     ("steps", 1, 10**12),
     ("seed", 0, MOST_SEED),
+    ("rows", 2, 10**12),
 )
 _MOST_CPUS = 10_000
 _MOST_THREADS = 10_000
@@ -256,7 +286,7 @@ def _contenders(
     suite: Suite, notes: list[str], explicit: bool
 ) -> Iterator[tuple[str, Release, str, str, str]]:
     """Each once, however often and in whatever spelling it was named."""
-    found = [find_contender(name) for name in suite.releases]
+    found = [find_contender(name) for name in _every_release(suite.releases)]
     named = {(release.name, variant): (release, variant) for release, variant in found}
     for workload in dict.fromkeys(workloads.find(name).name for name in _every(suite.workloads)):
         check_trainable(workload)
@@ -277,6 +307,23 @@ def _every(names: tuple[str, ...]) -> tuple[str, ...]:
     if "all" not in names:
         return names
     return tuple(name for name, each in workloads.workloads().items() if not each.only_proof)
+
+
+def _every_release(names: tuple[str, ...]) -> Iterator[str]:
+    """The named releases; `all` names every one, `newest` the newest of each framework."""
+    shipped = [r for r in releases.load_releases() if r.framework != _REFERENCE]
+    last = {r.framework: r.version.partition("-")[0] for r in shipped}
+    for name in names:
+        if name == "all":
+            yield from (r.name for r in shipped)
+        elif name == "newest":  # in each of its builds: Keras 3 runs on three frameworks
+            yield from (r.name for r in shipped if r.version.partition("-")[0] == last[r.framework])
+        else:
+            yield name
+
+
+_REFERENCE = "numpy"
+"""What the others are proven against; it is named by itself where it shall run."""
 
 
 def check_trainable(workload: str) -> None:

@@ -14,10 +14,12 @@ bench/FORMATS.md has the formulas.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dlbench.planning.graph import GraphError, count_parameters, extra_shapes
+from dlbench.planning.greedy_decoding import GREEDY, check_greedy
 from dlbench.planning.regions import (
     DETECTION_METRICS,
     check_boxes,
@@ -44,9 +46,10 @@ METRICS = (
     "mean-absolute-error",
     "mean-squared-error",
     "perplexity",
+    GREEDY,
     *DETECTION_METRICS,
 )
-_BY_CLASS = ("softmax-cross-entropy", "accuracy", "perplexity")
+_BY_CLASS = ("softmax-cross-entropy", "accuracy", "perplexity", GREEDY)
 """Their targets are whole numbers, one for each place of the output's last axis."""
 
 
@@ -63,8 +66,12 @@ def recipe(
     clip: float | None = None,
     stopping: Stopping | None = None,
     augment: Augmentation | None = None,
+    evaluate: Sequence[str] = ("test",),
 ) -> Recipe:
-    """How a model is trained and judged; `warmup` steps are timed apart."""
+    """How a model is trained and judged; `warmup` steps are timed apart.
+
+    `evaluate`: the splits that the metrics are measured on, `test` and, at the end, `train`.
+    """
     return {
         "batch": batch,
         "epochs": epochs,
@@ -75,6 +82,7 @@ def recipe(
         "clip": clip,
         "stopping": stopping,
         "augment": augment,
+        "evaluate": list(evaluate),
         "losses": [dict(each) for each in losses],
         "metrics": [dict(each) for each in metrics],
     }
@@ -95,11 +103,21 @@ def loss(
 
 
 def metric(
-    name: str, output: str, target: str, *, mask: str | None = None, deltas: str | None = None
+    name: str,
+    output: str,
+    target: str,
+    *,
+    mask: str | None = None,
+    input: str | None = None,
+    deltas: str | None = None,
 ) -> dict[str, Any]:
-    """`deltas`: for detections, the output that moves the regions."""
-    spec = {"name": name, "output": output, "target": target, "mask": mask}
-    return spec if deltas is None else {**spec, "deltas": deltas}
+    """`input`: of greedy-accuracy alone, the graph's input that gets the words that were found.
+
+    `deltas`: of detections alone, the output that moves the regions.
+    """
+    own = {"name": name, "output": output, "target": target, "mask": mask}
+    more = {"input": input, "deltas": deltas}
+    return {**own, **{key: value for key, value in more.items() if value is not None}}
 
 
 def sgd(
@@ -214,6 +232,7 @@ def check(graph: Mapping[str, Any], recipe: Recipe) -> None:
                     f"The {kind} {spec['name']} reads {spec['output']!r}, which is not an output"
                     f" of graph {graph['name']!r}."
                 )
+    _check_metrics(graph, recipe)
     if not recipe["losses"]:
         raise GraphError(f"The recipe of {graph['name']!r} has no loss.")
     for spec in recipe["losses"]:
@@ -241,16 +260,47 @@ def check(graph: Mapping[str, Any], recipe: Recipe) -> None:
             )
 
 
+def _check_metrics(graph: Mapping[str, Any], recipe: Recipe) -> None:
+    splits = recipe.get("evaluate", ["test"])
+    if "test" not in splits or not set(splits) <= {"test", "train"}:
+        raise GraphError(f"evaluate must be test, or test and train, not {', '.join(splits)}.")
+    for place, spec in enumerate(recipe["metrics"]):
+        if spec["name"] == GREEDY:
+            check_greedy(graph, spec)
+            if not place:
+                raise GraphError(
+                    f"{GREEDY} of graph {graph['name']!r} is measured at the end alone, so it"
+                    " can't be the first metric, which is measured after each epoch."
+                )
+        elif spec.get("input") is not None:
+            raise GraphError(f"The metric {spec['name']} has no `input`; only {GREEDY} has one.")
+    names = Counter(spec["name"].removeprefix("binary-") for spec in recipe["metrics"])
+    if twice := [name for name, often in names.items() if often > 1]:
+        raise GraphError(
+            f"The metric {twice[0]} of graph {graph['name']!r} is there twice; results have one"
+            " value of each name."
+        )
+
+
 def _check_optimizer(optimizer: Optimizer) -> None:
     for name, (low, high) in _RANGES.items():
         value = optimizer.get(name)
         if value is None:
             continue
-        above = value > low if name in ("lr", "epsilon") else value >= low
-        if not (above and value < high):
-            raise GraphError(f"{optimizer['name']}: {name} of {value} is outside its range.")
+        strict = name in ("lr", "epsilon")
+        if not ((value > low if strict else value >= low) and value < high):
+            span = _span(low, high, strict)
+            raise GraphError(
+                f"{optimizer['name']}: {name} of {value} is outside its range, {span}."
+            )
     if optimizer.get("nesterov") and not optimizer["momentum"]:
         raise GraphError("sgd: nesterov needs a momentum above 0.")
+
+
+def _span(low: float, high: float, above: bool = False) -> str:
+    """`above 0`, `from 0 to below 1`."""
+    start = f"{'above' if above else 'from'} {low:g}"
+    return f"{start} to below {high:g}" if high < math.inf else start
 
 
 def _check_course(graph: Mapping[str, Any], recipe: Recipe) -> None:
@@ -262,7 +312,10 @@ def _check_course(graph: Mapping[str, Any], recipe: Recipe) -> None:
             raise GraphError(f"There is no schedule {name!r}; use {kinds}.")
         for key, (low, high) in _COURSE.items():
             if key in schedule and not low <= schedule[key] < high:
-                raise GraphError(f"schedule {name}: {key} of {schedule[key]} is outside its range.")
+                raise GraphError(
+                    f"schedule {name}: {key} of {schedule[key]} is outside its range,"
+                    f" {_span(low, high)}."
+                )
     if clip is not None and not 0 < clip < math.inf:
         raise GraphError(f"clip of {clip} is not a norm above 0.")
     stop = recipe.get("stopping")
@@ -335,6 +388,8 @@ def check_data(
             )
     rows = next(iter(shapes.values()))[0]
     share = (recipe.get("stopping") or {}).get("validation")
+    if share and not 0 < round(rows * share) < rows:
+        raise GraphError(f"{share:g} of {rows} rows can't be kept to tell when to stop.")
     rows -= round(rows * share) if share else 0
     last = rows % recipe["batch"] or recipe["batch"]
     for node in _trained(graph, recipe):

@@ -25,6 +25,8 @@ from dlbench.errors import UserError
 from dlbench.statistics.comparison import Comparison
 from dlbench.statistics.intervals import Interval
 from dlbench.statistics.verdicts import Decision, Verdict
+from dlbench.studies.claims import Study
+from dlbench.studies.reading import study_of
 from dlbench.versions import release_order
 
 ALWAYS_TESTED = (TRAINING, *QUALITY)
@@ -42,6 +44,8 @@ PHASES = {
     "train": "steady_s",
     "evaluate": "evaluate_s",
     "validate": "validate_s",
+    "decode": "decode_s",
+    "evaluate-train": "evaluate_train_s",
     "save": "save_s",
 }
 """The phases of a trial in their order, with their columns."""
@@ -49,7 +53,7 @@ PHASES = {
 _COLUMNS = (
     *(metric.column for metric in KNOWN if metric.in_report),
     *PHASES.values(),
-    "loss", "reason", "weights_sha256", "wall_s", "data_source", "cpu_percent_mean",
+    "loss", "reason", "weights_sha256", "wall_s", "data_source",
     "step_ms_p05", "step_ms_p95", "certificate", "lock", "started",
 )  # fmt: skip
 
@@ -106,6 +110,8 @@ class Material:
     """By label; their groups by framework and version."""
     certificates: tuple[Certificate, ...]
     rate: ErrorRate
+    study: Study | None = None
+    """The published study whose claims are judged."""
     _compared: dict[Metric, dict[str, CaseComparison]] = field(default_factory=dict, repr=False)
     _questions: dict[Metric, int] = field(default_factory=dict, repr=False)
     _across: dict[Metric, tuple[WorkloadRanking, ...]] = field(default_factory=dict, repr=False)
@@ -134,10 +140,15 @@ class Material:
         return {name: first[name].framework for name in names}
 
     @cached_property
-    def metrics(self) -> tuple[Metric, ...]:
-        """Those that any complete trial has."""
+    def drawn(self) -> tuple[Metric, ...]:
+        """The metrics that any complete trial has."""
         shown = (metric for metric in KNOWN if metric.in_report)
         return tuple(m for m in shown if any(group.values(m) for group in self.groups))
+
+    @cached_property
+    def metrics(self) -> tuple[Metric, ...]:
+        """Those of them on which contenders are compared with the best."""
+        return tuple(metric for metric in self.drawn if metric.judged)
 
     @cached_property
     def all_pairs(self) -> bool:
@@ -182,7 +193,7 @@ class Material:
 
     def comparison(self, case: str, metric: Metric) -> Comparison | None:
         """As `compared`, for all metrics; those not tested are described against the best."""
-        if metric not in self.metrics:
+        if metric not in self.drawn:
             return None
         if metric in self.tested:
             compared = self.compared(case, metric)
@@ -223,22 +234,28 @@ class Material:
 
 
 def load(
-    path: Path, chosen: str | None = None, alpha: float = ALPHA, over: str = "workload"
+    path: Path,
+    chosen: str | None = None,
+    alpha: float = ALPHA,
+    over: str = "workload",
+    study: str | None = None,
 ) -> Material:
-    """A campaign, read for a report; `chosen`: only these of its trials (`--only`)."""
+    """A campaign, read for a report; `chosen`: only these of its trials (`--only`); `study`: whose
+    claims are judged, where that is not the campaign's suite."""
     results = only(open_results(path), chosen)
     trials = results.trials()
     if not len(trials):
         raise UserError(
             f"{path} has no trial that has ended.", f"`dlbench watch {path}` follows it."
         )
-    cases = sorted(cases_of(trials, "release", _COLUMNS), key=lambda case: case.label)
+    cases = cases_of(trials, "release", _COLUMNS)
     certificates = (one for s in results.sources for one in read_certificates(s.folder))
     return Material(
         results,
         tuple(replace(case, groups=tuple(sorted(case.groups, key=_order))) for case in cases),
         tuple(sorted(certificates, key=_place)),
         error_rate(results, alpha, over),
+        study_of(results, study),
     )
 
 

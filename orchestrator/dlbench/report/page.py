@@ -25,6 +25,7 @@ from dlbench.report.matrix import matrices, parts
 from dlbench.report.pairs import Comparisons, comparisons
 from dlbench.report.presets import presets
 from dlbench.report.sections import sections
+from dlbench.report.study import study_part
 from dlbench.report.tables import inert
 
 
@@ -64,6 +65,7 @@ def html(material: Material) -> str:
         groups=records.group_records(material),
         campaign_commands=records.campaign_commands(material),
         notes=list(material.about.notes),
+        study=study_part(material),
         suite=material.about.suite,
         cases=[case.label for case in material.cases],
         contenders=len(material.contenders),

@@ -93,6 +93,12 @@ def command_of(trial: Trial, repeats: int = 1) -> str:
         words += ["--steps", str(trial.steps)]
     else:
         words += ["--epochs", str(trial.epochs)]
+    for change in trial.changes:
+        words += ["--sweep", change]
+    if trial.share is not None:
+        words += ["--scale", f"{trial.share:g}"]
+    if trial.rows is not None:
+        words += ["--rows", str(trial.rows)]
     if trial.threads is not None:
         words += ["--threads", str(trial.threads)]
     if trial.cpus is not None:
@@ -101,6 +107,8 @@ def command_of(trial: Trial, repeats: int = 1) -> str:
         words += ["--memory", str(trial.memory_bytes)]
     if trial.device == "gpu" and trial.gpus:
         words += ["--gpu", ",".join(trial.gpus)]
+    if trial.inference:
+        words.append("--inference")
     if trial.seconds != _USUAL_SECONDS:
         words += ["--time-limit", f"{trial.seconds:g}s"]
     return shlex.join(words)

@@ -6,10 +6,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from dlbench.analysis.metrics import (
+    AT_PEAK,
     CPU,
     CPU_ENERGY,
+    CPU_USE,
+    FIRST_EPOCH,
+    FIRST_EPOCH_EXCESS,
     GPU_ENERGY,
     GPU_MEMORY,
+    GPU_USE,
+    INFERENCE,
+    LATENCY,
+    LATENCY_P99,
+    MEAN_MEMORY,
+    ON_TRAINING_ROWS,
+    PEAK_EPOCH,
     PEAK_MEMORY,
     QUALITY,
     SPEED,
@@ -24,6 +35,7 @@ from dlbench.report.charts.history import history
 from dlbench.report.charts.memory_against_speed import memory_against_speed
 from dlbench.report.charts.phases import phases
 from dlbench.report.charts.ranks import ranks
+from dlbench.report.charts.scaling import scaling
 from dlbench.report.charts.seeds import seeds
 from dlbench.report.charts.speed_ups import speed_ups
 from dlbench.report.charts.step_times import step_times
@@ -44,23 +56,31 @@ class Section:
 
 def sections(material: Material) -> Iterator[Section]:
     yield Section("summary", "Summary", block="matrix")
+    if material.study is not None:
+        yield Section("study", f"The study {material.study.name}", block="study")
     ranked, sentences = ranks(material)
     if ranked:
         yield Section("ranks", "Across workloads", ranked, tuple(sentences))
     made: tuple[Callable[[Material], Section | None], ...] = (
-        _bars("time", "Training time and throughput", (TRAINING, SPEED, STEP)),
-        _bars("quality", "Quality", QUALITY),
+        _bars(
+            "time",
+            "Training time and throughput",
+            (TRAINING, SPEED, STEP, FIRST_EPOCH, FIRST_EPOCH_EXCESS),
+        ),
+        _bars("inference", "Inference", (INFERENCE, LATENCY, LATENCY_P99)),
+        _bars("quality", "Quality", (*QUALITY, *ON_TRAINING_ROWS, PEAK_EPOCH, *AT_PEAK)),
         _with_words("convergence", "Convergence", convergence),
         _drawn("phases", "Where the time goes", phases),
         _drawn("steps", "Step times", step_times),
         _bars(
             "resources",
             "Memory, CPU and energy",
-            (PEAK_MEMORY, GPU_MEMORY, CPU, GPU_ENERGY, CPU_ENERGY),
+            (PEAK_MEMORY, MEAN_MEMORY, GPU_MEMORY, CPU, CPU_USE, GPU_USE, GPU_ENERGY, CPU_ENERGY),
         ),
         _drawn("timelines", "Resources over a trial", timelines),
         _drawn("memory", "Memory against speed", memory_against_speed),
         _drawn("speed-ups", "GPU against CPU", speed_ups),
+        _with_words("scaling", "Over what was swept", scaling),
         _with_words("history", "Over the releases", history),
         _with_words("seeds", "Reproducibility", seeds),
         _with_words("confusion", "Confusion matrices", confusion),

@@ -7,14 +7,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from dlbench.analysis.groups import Group
-from dlbench.analysis.metrics import PEAK_MEMORY, QUALITY, STEP, TRAINING, Metric
+from dlbench.analysis.metrics import ASKED_FOR, PEAK_MEMORY, STEP, TRAINING, Metric
 from dlbench.report.answer import answer
 from dlbench.report.beside_numbers import cautions_of, of_case
 from dlbench.report.material import Material
 from dlbench.report.numbers import written
 from dlbench.report.records import campaign_commands, failures, machines
+from dlbench.report.study import StudyPart, study_part
 
-_COLUMNS = (TRAINING, STEP, *QUALITY, PEAK_MEMORY)
+_COLUMNS = (TRAINING, STEP, *ASKED_FOR, PEAK_MEMORY)
 
 
 def markdown(material: Material) -> str:
@@ -33,6 +34,8 @@ def markdown(material: Material) -> str:
         lines += ["", *(f"- {_md(sentence)}" for sentence in sentences), ""]
     if rate := material.error_rate(_tested(material)):
         lines += [_md(rate), ""]
+    part = study_part(material)
+    lines += _study(part) if part is not None else []
     failed, more = failures(material)
     if failed:
         lines += ["## Failures", ""]
@@ -49,6 +52,34 @@ def markdown(material: Material) -> str:
         fence = "~~~~" if "```" in command else "```"
         lines += ["## Command", "", fence, " ".join(command.splitlines()), fence, ""]
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _study(part: StudyPart) -> list[str]:
+    """A study's tables and the verdict on each claim."""
+    lines = [f"## The study {part.study.name}", ""]
+    lines += [*(f"- {_md(text)}" for text in (*part.judged.summary, *part.introduction)), ""]
+    for table, rows in part.tables:
+        lines += [f"### {_md(table.title)}", "", "Measured (published).", ""]
+        lines.append("| | " + " | ".join(map(_md, table.workloads)) + " |")
+        lines.append("|---|" + "---:|" * len(table.workloads))
+        for name, cells in rows:
+            shown = [
+                f"{one.cell.measured or '–'} ({one.cell.published or 'not published'})"
+                for one in cells
+            ]
+            lines.append("| " + " | ".join(map(_md, (name, *shown))) + " |")
+        lines.append("")
+    lines += [
+        "### Its claims", "",
+        "| claim | what it says | as intended | as published | could its design show it |",
+        "|---|---|---|---|---|",
+    ]  # fmt: skip
+    for claim in (*part.tested, *part.untested):
+        could = "yes" if claim.judged.could_show else f"no: {claim.judged.why}"
+        verdicts = [one.words for one in claim.verdicts]
+        row = (claim.judged.claim.id, claim.judged.sentence, *verdicts, could)
+        lines.append("| " + " | ".join(map(_md, row)) + " |")
+    return [*lines, ""]
 
 
 def latex(material: Material) -> str:

@@ -37,6 +37,7 @@ from dlbench.monitor.resources import summarise
 from dlbench.monitor.sampler import Monitor
 from dlbench.monitor.samples import read_samples
 from dlbench.plain_json import printable
+from dlbench.planning.changes import proven, recipe_of
 from dlbench.planning.choices import Choices
 from dlbench.planning.extension import ADDED, extension
 from dlbench.planning.notices import notices
@@ -52,7 +53,7 @@ from dlbench.running.bench_code import bench_digest
 from dlbench.running.campaign_observer import CampaignObserver
 from dlbench.running.certificates import certify
 from dlbench.running.execute import Execution, ExecutionObserver, execute
-from dlbench.running.jobs import identified, job_of, request_of
+from dlbench.running.jobs import identified, job_of, request_of, rows_of
 from dlbench.running.leader import leader_is_known
 from dlbench.running.preparation import (
     Environments,
@@ -76,7 +77,7 @@ class CampaignRun:
     data: Mapping[str, PreparedData]
     """By workload."""
     observer: CampaignObserver
-    certificates: dict[tuple[str, str, str, str], Certificate] = field(default_factory=dict)
+    certificates: dict[tuple[object, ...], Certificate] = field(default_factory=dict)
     """Of the contenders that were proven so far."""
 
 
@@ -271,9 +272,10 @@ def _record(campaign: Campaign, result: TrialResult) -> TrialResult:
     return result
 
 
-def _contender(trial: Trial) -> tuple[str, str, str, str]:
+def _contender(trial: Trial) -> tuple[object, ...]:
     """What has one certificate."""
-    return trial.release, trial.variant, trial.device, trial.workload
+    what = trial.workload, proven(trial.changes)
+    return trial.release, trial.variant, trial.device, *what
 
 
 def _certify(run: CampaignRun, trials: Sequence[Trial]) -> None:
@@ -283,7 +285,7 @@ def _certify(run: CampaignRun, trials: Sequence[Trial]) -> None:
         environment = run.environments[trial.release, trial.device]
         if _contender(trial) in run.certificates or isinstance(environment, UserError):
             continue
-        run.observer.certifying(trial.label, trial.workload)
+        run.observer.certifying(trial.label, trial.place)
         certificate = certify(
             run.workshop,
             environment,
@@ -292,6 +294,7 @@ def _certify(run: CampaignRun, trials: Sequence[Trial]) -> None:
             device=trial.device,
             variant=trial.variant,
             gpus=trial.gpus,
+            changes=proven(trial.changes),
         )
         run.certificates[_contender(trial)] = certificate
         folder.mkdir(exist_ok=True)
@@ -343,12 +346,14 @@ def _result(
     run: CampaignRun, trial: Trial, execution: Execution, certificate: Certificate | None
 ) -> TrialResult:
     folder = run.campaign.trial_folder(trial.id)
-    data, batch = run.data[trial.workload], int(workloads.find(trial.workload).recipe["batch"])
+    data = run.data[trial.workload]
+    batch, rows = int(recipe_of(trial.workload, trial.changes)["batch"]), rows_of(trial, data)
+    step_rows = min(batch, rows["train"]) if rows else batch
     stretches = intervals(execution.events)
     phases = phase_seconds(stretches)
     samples = read_samples(folder / "samples.jsonl")
     facts = {event.kind: event.fields for event in execution.events}
-    rows = facts.get("result", {}).get("samples")
+    trained = facts.get("result", {}).get("samples")
     return TrialResult(
         id=trial.id,
         index=trial.index,
@@ -361,12 +366,13 @@ def _result(
         variant=trial.variant,
         seed=trial.seed,
         repeat=trial.repeat,
+        point=trial.point,
         outcome=execution.outcome,
         reason=execution.reason,
         started=execution.started,
         wall_s=round(execution.wall_s, 3),
-        metrics=measure(execution.events, phases, batch),
-        resources=summarise(samples, stretches, rows) if samples else None,
+        metrics=measure(execution.events, phases, step_rows),
+        resources=summarise(samples, stretches, trained) if samples else None,
         curve=curve(execution.events),
         phases=phases,
         model=facts.get("model", {}),
@@ -381,6 +387,10 @@ def _result(
             cpus=trial.cpus,
             memory_bytes=trial.memory_bytes,
             setting=trial.setting,
+            name=trial.scale,
+            rows=rows["train"] if rows else None,
+            test_rows=rows["test"] if rows else None,
+            changes=list(trial.changes),
         ),
         certified=certificate.passed if certificate else None,
         certificate=certificate.key if certificate else None,

@@ -54,11 +54,12 @@ def certify(
     gpus: tuple[str, ...] = (),
     again: bool = False,
     build: str = "",
+    changes: tuple[str, ...] = (),
 ) -> Certificate:
     """The certificate of this release for this workload: the kept one, or a new one.
 
     `build`: the device whose packages `environment` has, where that is not `device`: GPU builds are
-    proven on a CPU with a stand-in for the driver."""
+    proven on a CPU with a stand-in for the driver. `changes` of the recipe are proven like it."""
     build = build or device
     data = store.prepare_proof(find_dataset(workload.dataset))
     trial = Trial(
@@ -73,6 +74,7 @@ def certify(
         epochs=1,
         seconds=_SECONDS,
         gpus=gpus,
+        changes=changes,
     )
     job = job_of(trial, data, "verify")
     key = digest([job, software(release, build), trial.engine, VERSION])[:24]

@@ -18,9 +18,9 @@ class EventOrder:
     def __init__(self) -> None:
         self._kinds: set[str] = set()
         self._t = 0.0
-        self._spent = dict.fromkeys(("phases", "steps", "training"), 0.0)
+        self._spent = dict.fromkeys(("phases", "steps", "training", "predictions"), 0.0)
         self.epochs = self.steps = 0
-        """How many so far."""
+        """How many epochs and step times so far."""
 
     def check(self, event: Event, now: float) -> None:
         """Raises `BadEvent` unless `event` can be the next one; `now` is the latest it can be of.
@@ -46,8 +46,12 @@ class EventOrder:
         elif kind == "epoch":
             self.epochs += 1
             self.steps += len(fields["steps_ms"])
-            self._spend("steps", sum(fields["steps_ms"]) / 1000.0)
+            written = sum(fields["steps_ms"]) / 1000.0
+            self._spend("steps", max(written, fields.get("steps_s") or 0.0))
             self._spend("training", fields["train_s"])
+        elif kind == "result":
+            times = [*(fields.get("inference_ms") or ()), *(fields.get("latency_ms") or ())]
+            self._spend("predictions", sum(times) / 1000.0)
 
     def _spend(self, what: str, seconds: float) -> None:
         """Of the time since the launch, which no more of anything can have taken."""

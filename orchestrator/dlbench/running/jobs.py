@@ -20,7 +20,9 @@ from dlbench.environments.releases import Release
 from dlbench.formats import Action, Job
 from dlbench.host import gpu_preflight
 from dlbench.monitor.gpu import digests
+from dlbench.planning.changes import recipe_of
 from dlbench.planning.plan import Trial
+from dlbench.planning.rows import used_rows
 from dlbench.running.bench_code import bench_digest, bench_folder
 
 
@@ -36,6 +38,7 @@ def software(release: Release, device: str) -> dict[str, Any]:
 def job_of(trial: Trial, data: PreparedData, action: Action = "train") -> Job:
     """What the trial's process reads; to be verified, the model in its smaller size."""
     release, workload = releases.find(trial.release), workloads.find(trial.workload)
+    rows = rows_of(trial, data) if action == "train" else None
     return {
         "v": formats.VERSION,
         "id": trial.id,
@@ -50,29 +53,39 @@ def job_of(trial: Trial, data: PreparedData, action: Action = "train") -> Job:
         "seed": trial.seed,
         "threads": trial.threads,
         "graph": workload.graph if action == "train" else workload.proof_graph,
-        "recipe": workload.recipe,
+        "recipe": recipe_of(trial.workload, trial.changes),
         "budget": {"epochs": trial.epochs, "steps": trial.steps},
-        "data": data.to_job(),
+        "data": {**data.to_job(), "rows": rows},
+        "inference": trial.inference,
         "save": trial.save,
     }
+
+
+def rows_of(trial: Trial, data: PreparedData) -> dict[str, int] | None:
+    """How many rows of each split the trial uses; None: all."""
+    if trial.rows is None and trial.share is None:
+        return None
+    return used_rows(data.rows, trial.rows, trial.share, data.name)
 
 
 def identified(trials: Sequence[Trial], data: Mapping[str, PreparedData]) -> list[Trial]:
     """The trials with their ids; `data` by workload.
 
     An id is the digest of all that defines what is run: the job (framework, version, adapter,
-    variant, device, setting, seed, threads, graph, recipe, budget, data, save), the lock and
-    the variables of the release, the code of bench, the engine, the number of the repeat, the
-    limits and the GPUs. It says nothing of where or when. Graph, recipe and data come in as digests
-    of their own, which are worked out once a workload: thousands of trials share them.
+    variant, device, setting, seed, threads, graph, recipe, budget, data, inference, save), the
+    lock and the variables of the release, the code of bench, the engine, the number of the repeat,
+    the point of a sweep, the limits and the GPUs. It says nothing of where or when. Graph, recipe
+    and data come in as digests of their own, which are worked out once: thousands of trials share
+    them.
     """
-    heavy: dict[str, dict[str, str]] = {}
+    heavy: dict[tuple[object, ...], dict[str, str]] = {}
     built: dict[tuple[str, str], dict[str, Any]] = {}
     named = []
     for trial in trials:
         job = job_of(trial, data[trial.workload])
-        if trial.workload not in heavy:
-            heavy[trial.workload] = {
+        shared = trial.workload, trial.changes, trial.rows, trial.share
+        if shared not in heavy:
+            heavy[shared] = {
                 "graph": formats.digest(job["graph"]),
                 "recipe": formats.digest(job["recipe"]),
                 "data": formats.digest(job["data"]),
@@ -81,7 +94,8 @@ def identified(trials: Sequence[Trial], data: Mapping[str, PreparedData]) -> lis
         if environment not in built:
             built[environment] = software(releases.find(trial.release), trial.device)
         defining = {
-            "job": {**job, **heavy[trial.workload], "id": None},
+            "job": {**job, **heavy[shared], "id": None},
+            "point": trial.point,
             **built[environment],
             "engine": trial.engine,
             "repeat": trial.repeat,

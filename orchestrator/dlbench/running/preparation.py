@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from dlbench import datasets, workloads
 from dlbench.datasets import store
@@ -10,9 +11,11 @@ from dlbench.environments import releases
 from dlbench.environments.progress import Step
 from dlbench.errors import UserError
 from dlbench.planning import recipes
+from dlbench.planning.changes import recipe_of
 from dlbench.planning.graph import GraphError
 from dlbench.planning.plan import Trial
 from dlbench.running.campaign_observer import CampaignObserver
+from dlbench.running.jobs import rows_of
 from dlbench.running.workshop import Workshop
 from dlbench.workloads import Workload
 
@@ -29,24 +32,36 @@ def prepare_data(
 ) -> dict[str, store.PreparedData]:
     """The data of each workload, made ready and held against its graph and recipe."""
     prepared: dict[str, store.PreparedData] = {}
+    fitting: set[tuple[object, ...]] = set()
     for trial in trials:
+        workload = workloads.find(trial.workload)
         if trial.workload not in prepared:
-            workload = workloads.find(trial.workload)
             source: datasets.Source = "synthetic" if trial.data == "synthetic" else "real"
             data = store.prepare(
                 datasets.find(workload.dataset),
                 source,
                 lambda text: observer.preparing(Step("data", text)),
             )
-            check_fit(workload, data)
             prepared[trial.workload] = data
+        used = trial.workload, trial.changes, trial.rows, trial.share
+        if used not in fitting:
+            recipe = recipe_of(trial.workload, trial.changes)
+            data = prepared[trial.workload]
+            check_fit(replace(workload, recipe=recipe), data, rows_of(trial, data))
+            fitting.add(used)
     return prepared
 
 
-def check_fit(workload: Workload, data: store.PreparedData) -> None:
-    """Refuse data whose arrays do not have the shapes that the workload reads."""
+def check_fit(
+    workload: Workload, data: store.PreparedData, rows: Mapping[str, int] | None = None
+) -> None:
+    """Refuse data whose arrays do not have the shapes that the workload reads; `rows`: how many
+    rows of each split are used, where that is not all."""
+    shapes = data.shapes("train")
+    if rows is not None:
+        shapes = {name: (rows["train"], *shape[1:]) for name, shape in shapes.items()}
     try:
-        recipes.check_data(workload.graph, workload.recipe, data.shapes("train"))
+        recipes.check_data(workload.graph, workload.recipe, shapes)
     except GraphError as error:
         raise UserError(
             f"{workload.name} can't be trained on {data.name}: {error}",

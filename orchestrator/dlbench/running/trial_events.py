@@ -22,7 +22,8 @@ from dlbench.formats import LONGEST_LINE, BadEvent, Event, parse_event
 from dlbench.running.event_order import EventOrder
 
 MOST_BYTES = 32 << 20
-"""The budget of a trial. A day of progress and four million steps are within it."""
+"""The budget of a trial. Weeks of progress and a million step times, which is all that an honest
+one sends (bench/step_sample.py), take half of it."""
 MOST_EVENTS = 200_000
 MOST_EPOCHS = 50_000
 MOST_STEPS = 4_000_000

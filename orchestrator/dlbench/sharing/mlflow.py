@@ -58,7 +58,8 @@ def _run(
         (folder / part).mkdir(parents=True)
     started = _milliseconds(row["started"])
     ended = started + round(1000 * (row["wall_s"] or 0.0))
-    label = f"{row['release']} {row['workload']} seed {row['seed']}"
+    point = f" {row['point']}" if row["point"] else ""
+    label = f"{row['release']} {row['workload']}{point} seed {row['seed']}"
     meta = {
         "artifact_uri": f"mlflow-artifacts:/{number}/{name}/artifacts",
         "end_time": ended,

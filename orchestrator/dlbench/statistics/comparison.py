@@ -11,6 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
+from dlbench.statistics.alignment import align
 from dlbench.statistics.bootstrap import DRAWS, SEED, Resamples, resample
 from dlbench.statistics.effects import Effect, comparable_scale, measure
 from dlbench.statistics.intervals import Floats
@@ -21,14 +22,13 @@ from dlbench.statistics.measurements import (
     Measurements,
     RankedValues,
     Reason,
-    partners,
     ranked_values,
     reasons_alone,
     reasons_between,
 )
 from dlbench.statistics.rank_tests import RankTest, rank_sum, signed_rank
 from dlbench.statistics.ranks import cliffs_delta, differences
-from dlbench.statistics.sample_size import SampleSize, choose_test, holm, room_for_noise
+from dlbench.statistics.sample_size import SampleSize, holm, room_for_noise
 from dlbench.statistics.summary import Summary, summarise
 from dlbench.statistics.verdicts import Decision, Verdict, judge
 from dlbench.statistics.words import count, listing, some
@@ -253,18 +253,12 @@ def _tested(
     kind: Kind, alpha: float, margin: float | None, family: int, level: float,
 ) -> _Tested:  # fmt: skip
     """One pair: only what was measured in the same sessions, where there is such."""
-    first, second = runs[a], runs[b]
-    sessions = first.session_set & second.session_set
-    if sessions:
-        first, second = first.within(sessions), second.within(sessions)
-    apart = bool(first.session_set and second.session_set and not sessions)
-    common = partners(first, second)
-    size = choose_test(len(common), (len(first.values), len(second.values)), family, alpha)
+    aligned = align(runs[a], runs[b], family, alpha)
+    first, second, common, size = aligned.first, aligned.second, aligned.common, aligned.size
+    x, y = aligned.values
     if size.paired:
-        x, y = first.only(common), second.only(common)
         test = signed_rank(differences(*comparable_scale(x, y, kind)))
     else:
-        x, y = first.values, second.values
         test = rank_sum(x, y)
         test = replace(test, p=min(1.0, test.p * room_for_noise(len(x), len(y))))
     effect = _effect((a, b), (first, second), common, size, drawn, streams, kind, level)
@@ -276,7 +270,7 @@ def _tested(
         effect = replace(effect, failed=failed, lean=test.lean, delta=cliffs_delta(x, y))
     near = equivalence(x, y, margin, kind, paired=size.paired) if margin else None
     left = (len(runs[a].values) - len(x), len(runs[b].values) - len(y))
-    return _Tested((a, b), effect, test, near, size, left, apart)
+    return _Tested((a, b), effect, test, near, size, left, aligned.apart)
 
 
 def _effect(

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from dlbench.statistics.effects import comparable_scale
+from dlbench.statistics.evidence import Evidence
 from dlbench.statistics.intervals import Floats
 from dlbench.statistics.measurements import SCORE, SHARE, TIME, Kind
-from dlbench.statistics.rank_tests import rank_sum, signed_rank
+from dlbench.statistics.rank_tests import Side, rank_sum, signed_rank
 from dlbench.statistics.ranks import differences, levelled
 from dlbench.statistics.sample_size import room_for_noise
 
@@ -27,6 +28,7 @@ MOST_SCORE = 0.5
 """No two accuracies that differ by as much are the same for any purpose."""
 MOST_FACTOR = 2.0
 """Nor two times, one of which is twice the other."""
+_SIDES: tuple[Side, Side] = ("greater", "less")
 
 
 @dataclass(frozen=True)
@@ -72,27 +74,38 @@ def equivalence(
     if why := margin_problem(margin, kind):
         raise ValueError(f"a margin of {margin} is not possible: {why}")
     ratio = kind.scale == "ratio"
+    less = 1 / margin if ratio else -margin
+    p = max(
+        exceeds(first, second, less, kind, paired=paired).for_it,
+        exceeds(first, second, margin, kind, paired=paired).against,
+    )
+    return Equivalence(margin, p)
+
+
+def exceeds(
+    first: Sequence[float] | Floats,
+    second: Sequence[float] | Floats,
+    bound: float,
+    kind: Kind = TIME,
+    *,
+    paired: bool = False,
+) -> Evidence:
+    """Of "the first is greater than the second by more than `bound`": a factor where a ratio is
+    asked for, a difference otherwise. Values and rules are those of `equivalence`."""
     a = np.asarray(first, dtype=np.float64)
     b = np.asarray(second, dtype=np.float64)
     x, y = comparable_scale(a, b, kind)
-    room = math.log(margin) if ratio else margin
+    room = math.log(bound) if kind.scale == "ratio" else bound
     every = np.abs(np.concatenate([x, y]))
-    near = _ROUNDING * max(room, float(every[np.isfinite(every)].max(initial=0.0)))
+    near = _ROUNDING * max(abs(room), float(every[np.isfinite(every)].max(initial=0.0)))
     if paired:
-        d = differences(x, y)
-        p = max(
-            signed_rank(_off_the_bound(d + room, near), "greater").p,
-            signed_rank(_off_the_bound(d - room, near), "less").p,
-        )
-    else:
-        space = room_for_noise(len(x), len(y))
-        upper, lower = (levelled(np.concatenate([x + way * room, y]), near) for way in (1, -1))
-        n = len(x)
-        p = max(
-            rank_sum(upper[:n], upper[n:], "greater").p, rank_sum(lower[:n], lower[n:], "less").p
-        )
-        p = min(1.0, space * p)
-    return Equivalence(margin, p)
+        d = _off_the_bound(differences(x, y) - room, near)
+        return Evidence(signed_rank(d, "greater").p, signed_rank(d, "less").p)
+    n = len(x)
+    moved = levelled(np.concatenate([x - room, y]), near)
+    space = room_for_noise(n, len(y))
+    greater, less = (rank_sum(moved[:n], moved[n:], side).p for side in _SIDES)
+    return Evidence(min(1.0, space * greater), min(1.0, space * less))
 
 
 def _off_the_bound(d: Floats, near: float) -> Floats:

@@ -43,7 +43,8 @@ class Kind:
         """`a factor of 1.05`, `2.5 percentage points`, `0.25`."""
         if self.scale == "ratio":
             return f"a factor of {number(difference)}"
-        return f"{number(difference * self.factor)} {self.unit}".rstrip()
+        shown = number(difference * self.factor)
+        return f"{shown} {self.unit.removesuffix('s') if shown == '1' else self.unit}".rstrip()
 
 
 TIME = Kind("time", "ratio", True, "faster", "slower", "fastest")
@@ -62,6 +63,16 @@ SCORE = Kind("score", "difference", False, "better", "worse", "best")
 SHARE = replace(SCORE, name="share", unit="percentage points", factor=100.0)
 """Accuracies: scores from 0 to 1."""
 LOSS = Kind("loss", "difference", True, "better", "worse", "best")
+EPOCH = Kind("epoch", "ratio", True, "earlier", "later", "earliest")
+"""Numbers of epochs, from 1."""
+EXCESS = Kind("excess", "difference", True, "shorter", "longer", "shortest", unit="s")
+"""Differences of times, which may be 0 or less."""
+
+
+def error_kind(name: str) -> Kind:
+    """Of an error that sentences call by its name: `has lower perplexity than`."""
+    return Kind("loss", "difference", True, f"lower {name}", f"higher {name}",
+                f"the lowest {name}", "has", "have")  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -60,4 +60,4 @@ def listing(items: Sequence[str], word: str = "and") -> str:
 def some(items: Sequence[str], most: int = 6) -> list[str]:
     """So many of them one by one, the rest as a number: what can be read."""
     rest = len(items) - most
-    return list(items) if rest <= 0 else [*items[:most], f"{rest} others"]
+    return list(items) if rest <= 0 else [*items[:most], count(rest, "other")]

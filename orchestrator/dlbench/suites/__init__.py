@@ -1,28 +1,35 @@
 """Suites: named matrices of workloads x releases x devices x repeats, as TOML files.
 
+A suite may sweep fields of recipes, change recipes of single workloads, and have named scales.
 They ship with dlbench, or come from the search path (`dlbench.extensions`), or are one file.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
 
 from dlbench import extensions
 from dlbench.errors import UserError, unknown
 from dlbench.extensions import BUILT_IN
+from dlbench.suites.extent import BadExtent, Extent, SuiteScale, checked
 from dlbench.toml_file import read_toml
 
 _FOLDER = Path(__file__).parent
+FULL = "full"
 
 
-@dataclass(frozen=True)
-class Suite:
+@dataclass(frozen=True, kw_only=True)
+class Suite(Extent):
     """What to run. Names are checked when it is planned."""
 
     name: str
-    about: str
+    about: str = ""
+    paper: str = ""
+    """The study that it repeats; empty: it repeats none."""
+    notes: tuple[str, ...] = ()
+    """What has to be known of it: where a study's text and code differ, what stands in for what."""
     workloads: tuple[str, ...]
     """`all` alone means every workload that can be trained."""
     releases: tuple[str, ...]
@@ -32,12 +39,37 @@ class Suite:
     """Trials of each contender; None: what the test needs (planning/repeats.py)."""
     seed: int = 1
     settings: tuple[str, ...] = ("matched",)
-    epochs: int | None = None
-    steps: int | None = None
     data: str = "real"
     time_limit: str = "24h"
+    inference: bool = False
+    """Whether predictions are measured, too."""
+    workload: Mapping[str, Extent] = field(default_factory=dict)
+    """What is said of single workloads, by name."""
+    scales: Mapping[str, SuiteScale] = field(default_factory=dict)
+    scale: str = ""
+    """The chosen one; empty: the suite as it is."""
     origin: str = BUILT_IN
     """Where it comes from: dlbench, a folder of the search path, or a file of its own."""
+
+    def at(self, scale: str) -> Suite:
+        """The suite at one of its scales; `full` is the suite as it is, unless it says more."""
+        if scale not in self.scales:
+            if scale == FULL:
+                return replace(self, scale=scale)
+            raise unknown(f"scale of suite {self.name}", scale, (*self.scales, FULL))
+        small = self.scales[scale]
+        changes = {
+            name: value
+            for name in ("workloads", "releases", "devices", "repeats", "time_limit")
+            if (value := getattr(small, name))
+        }
+        return replace(self, scale=scale, **changes)
+
+    def extent(self, workload: str) -> Extent:
+        """All that is said of a workload: by the suite, then by the scale."""
+        whole = Extent().below(self).below(self.workload.get(workload, Extent()))
+        small = self.scales.get(self.scale, SuiteScale())
+        return whole.below(small).below(small.workload.get(workload, Extent()))
 
 
 @dataclass(frozen=True)
@@ -90,7 +122,7 @@ def load(path: Path, origin: str) -> Suite:
         raise UserError(
             f"The suite file {path} is not TOML: {error}.", "Correct that line."
         ) from error
-    known = {field.name: field for field in fields(Suite) if field.name not in ("name", "origin")}
+    known = [field.name for field in fields(Suite) if field.name not in ("name", "scale", "origin")]
     for key in content:
         if key not in known:
             raise UserError(
@@ -100,28 +132,8 @@ def load(path: Path, origin: str) -> Suite:
     for key in ("workloads", "releases"):
         if not content.get(key):
             raise UserError(f"The suite file {path} names no {key}.", f'Add {key} = ["…"].')
-    values: dict[str, Any] = {"about": ""}
-    for key, value in content.items():
-        values[key] = _checked(path, key, value)
+    try:
+        values = {key: checked(key, value) for key, value in content.items()}
+    except BadExtent as error:
+        raise UserError(f"In the suite file {path}, {error}.", "Correct that line.") from error
     return Suite(name=path.stem, origin=origin, **values)
-
-
-_LISTS = {"workloads", "releases", "devices", "settings"}
-_NUMBERS = {"repeats", "epochs", "steps"}
-
-
-def _checked(path: Path, key: str, value: object) -> object:
-    if key in _LISTS:
-        if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
-            return tuple(value)
-        wanted = "a list of strings"
-    elif key in _NUMBERS or key == "seed":
-        least = 0 if key == "seed" else 1
-        if isinstance(value, int) and not isinstance(value, bool) and value >= least:
-            return value
-        wanted = f"a whole number from {least}"
-    else:
-        if isinstance(value, str):
-            return value
-        wanted = "a string"
-    raise UserError(f"In the suite file {path}, `{key}` must be {wanted}.", "Correct that line.")

@@ -30,6 +30,7 @@ def read_recipe(table: Table, outputs: Collection[str]) -> dict[str, Any]:
         "clip": table.get("clip", float) if table.values.get("clip") is not None else None,
         "stopping": _optional(table, "stopping", lambda each: _called(each, recipes.stopping)),
         "augment": _optional(table, "augment", lambda each: _called(each, recipes.augmentation)),
+        "evaluate": table.strings("evaluate") if "evaluate" in table.values else ["test"],
         "losses": [
             {
                 **_head(loss, recipes.LOSSES, outputs, {"weight", "divisor"}),
@@ -40,7 +41,8 @@ def read_recipe(table: Table, outputs: Collection[str]) -> dict[str, Any]:
         ],
         "metrics": [
             {
-                **_head(metric, recipes.METRICS, outputs, {"deltas"}),
+                **_head(metric, recipes.METRICS, outputs, {"input", "deltas"}),
+                **_written(metric, "input", str),
                 **_written(metric, "deltas", str),
             }
             for metric in table.tables("metrics")

@@ -43,6 +43,7 @@ def _recipe() -> Recipe:
         metrics=[
             metric("accuracy", *place, mask="mask"),
             metric("perplexity", *place, mask="mask"),
+            metric("greedy-accuracy", *place, mask="mask", input="target_in"),
         ],
     )
 

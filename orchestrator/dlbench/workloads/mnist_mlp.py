@@ -15,6 +15,7 @@ WORKLOAD = Workload(
         optimizer=adam(1e-3),
         losses=[loss("softmax-cross-entropy", "logits", "label")],
         metrics=[metric("accuracy", "logits", "label")],
+        evaluate=("test", "train"),
     ),
     about="Handwritten digits, 28x28: a perceptron with two hidden layers",
     source="sohail2022: 784-128-128-10",

@@ -15,6 +15,7 @@ WORKLOAD = Workload(
         optimizer=adam(1e-3),
         losses=[loss("mean-squared-error", "consumption", "value")],
         metrics=[metric("mean-squared-error", "consumption", "value")],
+        evaluate=("test", "train"),
     ),
     about="Petrol consumption of 48 states: a perceptron with three hidden layers",
     source="sohail2022: 4-100-50-25-1",

@@ -40,6 +40,10 @@ class Cell:
     source: str = "real"
     others_percent: float = 0.0
     """What other programs took of the machine."""
+    point: str = ""
+    changes: Sequence[str] = ()
+    rows: int | None = None
+    scale: str = ""
 
 
 def write(
@@ -76,15 +80,17 @@ def _trial(cell: Cell, turn: int, index: int) -> Trial:
         device=cell.device, engine="process", setting="matched", variant=cell.variant,
         seed=cell.seeds[turn] if cell.seeds else 1 + turn, repeat=turn, epochs=cell.epochs,
         steps=cell.steps, data=cell.source, threads=None, cpus=None, memory_bytes=None,
-        seconds=60.0, gpus=(), save=False,
+        seconds=60.0, gpus=(), save=False, point=cell.point, changes=tuple(cell.changes),
+        rows=cell.rows, scale=cell.scale,
     )  # fmt: skip
-    kept = {key: getattr(trial, key) for key in ("release", "workload", "device", "variant")}
+    same = ("release", "workload", "device", "variant", "point")
+    kept = {key: getattr(trial, key) for key in same}
     return replace(trial, id=digest([kept, trial.seed, trial.epochs, turn])[:16])
 
 
 def _result(trial: Trial, cell: Cell, value: float, machine: str, day: str) -> TrialResult:
     same = ("id", "index", "round", "release", "workload", "device", "engine", "setting",
-            "variant", "seed", "repeat")  # fmt: skip
+            "variant", "seed", "repeat", "point")  # fmt: skip
     return TrialResult(
         **{key: getattr(trial, key) for key in same},
         outcome=cell.outcomes[trial.round] if cell.outcomes else cell.outcome,
@@ -101,7 +107,15 @@ def _result(trial: Trial, cell: Cell, value: float, machine: str, day: str) -> T
         ),
         curve=[{"epoch": 1, "train_s": 1.0, "loss": 2.0, "accuracy": 0.5}],
         scale=Scale(
-            epochs=cell.epochs, batch=32, data="d" * 64, source=cell.source, steps=cell.steps
+            epochs=cell.epochs,
+            batch=32,
+            data="d" * 64,
+            source=cell.source,
+            steps=cell.steps,
+            changes=list(cell.changes),
+            rows=cell.rows,
+            test_rows=cell.rows,
+            name=cell.scale,
         ),
         certified=cell.certified,
         machine=machine,

@@ -9,9 +9,19 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[3] / "orchestrator" / "dlbench"
 NOT_USED_BY = {
-    "statistics": {"campaigns", "analysis", "sharing", "report", "cli", "running", "planning"},
+    "statistics": {
+        "campaigns",
+        "analysis",
+        "studies",
+        "sharing",
+        "report",
+        "cli",
+        "running",
+        "planning",
+    },
     "campaigns": {"analysis", "sharing", "report", "cli"},
-    "analysis": {"sharing", "report", "cli"},
+    "analysis": {"sharing", "report", "cli", "studies"},
+    "studies": {"sharing", "report", "cli", "running", "planning"},
     "sharing": {"report", "cli"},
     "report": {"sharing", "cli", "running"},
 }

@@ -93,3 +93,22 @@ def test_torn_lines_and_nan_cost_only_themselves(tmp_path: Path) -> None:
     steps = dlbench.open(folder).steps()
     assert steps.filter(pl.col("id") == first)["ms"].to_list() == [99.0, 5.0, 6.0, 7.0, 8.0]
     assert steps.filter(pl.col("id") == second)["ms"].to_list() == [99.0, 5.0, 6.0]
+
+
+def test_steps_of_a_long_trial_have_the_numbers_that_they_had(tmp_path: Path) -> None:
+    folder = write(tmp_path / "c", [Cell("a@1", [1.0])])
+    trial = dlbench.open(folder).trials()["id"][0]
+    common = '"v":1,"event":"epoch","loss":1,"metrics":{},"train_s":1,"steps_s":1'
+    sampled = '"steps":10,"every":3,"steps_ms":'
+    (folder / "trials" / trial / "events.jsonl").write_text(
+        f'{{{common},"t":1,"epoch":1,{sampled}[9,9,1,2,3],"first":2}}\n'
+        f'{{{common},"t":2,"epoch":2,{sampled}[4,5,6],"first":0}}\n'
+        f'{{{common},"t":3,"epoch":3,{sampled}[7,8],"first":0}}\n'  # one is missing
+        f'{{{common},"t":3,"epoch":3,"steps":{2**53},"every":{2**53},"steps_ms":[],"first":0}}\n'
+        f'{{{common},"t":3,"epoch":3,"steps":1,"every":0,"steps_ms":[1],"first":0}}\n'
+    )
+    steps = dlbench.open(folder).steps()
+    assert steps["step"].to_list() == [1, 2, 4, 7, 10, 12, 15, 18]
+    assert steps["ms"].to_list() == [9, 9, 1, 2, 3, 4, 5, 6]
+    assert steps["steady"].to_list() == [False, False, True, True, True, True, True, True]
+    assert len([e for e in dlbench.open(folder).trial(trial).events() if e.kind == "epoch"]) == 2

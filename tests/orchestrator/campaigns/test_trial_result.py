@@ -73,6 +73,74 @@ def test_training_time_is_more_than_the_steady_steps() -> None:
     assert (metrics["epochs"], metrics["steps"], metrics["samples"]) == (1.0, 5.0, 160.0)
 
 
+def _epochs(
+    metric: str, values: list[float | None], seconds: list[float] | None = None
+) -> list[Event]:
+    """An epoch a value; the last one is half as long, where `seconds` are given."""
+    return [
+        Event(float(k), "epoch", {
+            "epoch": k, "loss": 1.0, "steps_ms": [1.0] * (2 if k == len(values) and seconds else 4),
+            "first": 0, "metrics": {metric: value, "other": 0.5},
+            "train_s": seconds[k - 1] if seconds else 1.0,
+        })
+        for k, value in enumerate(values, 1)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("metric", "values", "epoch", "name", "value"),
+    [
+        ("accuracy", [0.5, 0.9, 0.7, 0.9], 2, "accuracy", 0.9),
+        ("binary-accuracy", [0.5, 0.6], 2, "accuracy", 0.6),
+        ("mean-absolute-error", [3.0, 1.0, 2.0], 2, "mae", 1.0),
+        ("perplexity", [math.inf, 90.0, None, 70.0], 4, "perplexity", 70.0),
+    ],
+)
+def test_the_peak_of_the_test_curve(
+    metric: str, values: list[float | None], epoch: int, name: str, value: float
+) -> None:
+    metrics = measure(_epochs(metric, values), {}, 1)
+    assert (metrics["peak_epoch"], metrics[f"test_peak_{name}"]) == (epoch, value)
+    assert metrics[name] == values[-1]  # the result is that of the last epoch
+
+
+@pytest.mark.parametrize("values", [[], [0.5], [None, math.nan]])
+def test_no_peak_without_a_curve(values: list[float | None]) -> None:
+    metrics = measure(_epochs("accuracy", values), {}, 1)
+    assert not [name for name in metrics if "peak" in name]
+
+
+def test_the_first_epoch_is_compared_with_whole_ones() -> None:
+    metrics = measure(_epochs("accuracy", [0.5] * 5, [9.0, 2.0, 4.0, 3.0, 0.1]), {}, 1)
+    assert (metrics["first_epoch_s"], metrics["first_epoch_excess_s"]) == (9.0, 6.0)
+    quick = measure(_epochs("accuracy", [0.5] * 3, [1.0, 1.5, 0.1]), {}, 1)
+    assert quick["first_epoch_excess_s"] == -0.5
+    # the second one is not whole
+    alone = measure(_epochs("accuracy", [0.5] * 2, [9.0, 0.1]), {}, 1)
+    assert alone["first_epoch_s"] == 9.0
+    assert "first_epoch_excess_s" not in alone
+
+
+def test_what_is_measured_at_the_end() -> None:
+    result = {
+        "samples": 1, "metrics": {"accuracy": 0.5, "greedy-accuracy": 0.25},
+        "train_metrics": {"accuracy": 0.75}, "decoded_rows": 12, "inference_rows": 500,
+        "inference_ms": [40.0, 10.0, 20.0], "latency_ms": [float(k) for k in range(1, 101)],
+    }  # fmt: skip
+    phases = {"inference": 4.0, "latency": 5.0, "decode": 6.0, "evaluate-train": 7.0}
+    metrics = measure([Event(9.0, "result", result)], phases, 1)
+    assert (metrics["accuracy"], metrics["train_accuracy"]) == (0.5, 0.75)
+    assert (metrics["greedy_accuracy"], metrics["decoded_rows"]) == (0.25, 12.0)
+    assert metrics["inference_s_per_thousand"] == 0.04  # 20 ms for 500 rows
+    assert metrics["latency_ms_median"] == 50.5
+    assert metrics["latency_ms_p99"] == pytest.approx(99.01)
+    assert (metrics["decode_s"], metrics["evaluate_train_s"]) == (6.0, 7.0)
+    assert not {"inference_s", "latency_s"} & metrics.keys()
+    few = measure([Event(9.0, "result", {**result, "latency_ms": [1.0] * 99})], phases, 1)
+    assert "latency_ms_p99" not in few
+    assert few["latency_ms_median"] == 1.0
+
+
 def test_a_trial_that_reached_nothing() -> None:
     metrics = measure((), {}, 32)
     assert metrics["train_s"] is metrics["steady_s"] is metrics["loss"] is None

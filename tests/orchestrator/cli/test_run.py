@@ -52,15 +52,18 @@ def test_every_option_reaches_its_choice() -> None:
         "--device", "gpu", "--gpu", "0,1", "--engine", "docker", "--setting", "native",
         "--data", "synthetic", "--repeats", "2", "--seed", "3", "--epochs", "4", "--steps", "5",
         "--time-limit", "6m", "--cpus", "1.5", "--memory", "7g", "--threads", "8", "--hz", "9",
-        "--save", "--watch", "--out", "o", "--resume", "r", "--json", "--against", "d",
-        "--until", "decided", "--at-most", "10", "--label", "mine", "--wait-until-idle", "5m",
+        "--inference", "--save", "--watch", "--out", "o", "--resume", "r", "--json", "--against",
+        "d", "--until", "decided", "--at-most", "10", "--label", "mine", "--wait-until-idle", "5m",
+        "--sweep", "batch=1,8", "--sweep", "threads=1,2", "--scale", "smoke", "--rows", "11",
     )  # fmt: skip
     assert options == RunOptions(
         suite="x.toml", frameworks=("a", "b:c"), workloads=("w",), devices=("gpu",), gpu="0,1",
         engine="docker", settings=("native",), data="synthetic", repeats=2, seed=3, epochs=4,
-        steps=5, time_limit="6m", cpus=1.5, memory="7g", threads="8", hz=9.0, save=True,
+        steps=5, time_limit="6m", cpus=1.5, memory="7g", threads="8", hz=9.0, inference=True,
+        save=True,
         watch=True, out=Path("o"), resume=Path("r"), json=True, against=("d",), until="decided",
-        at_most=10, label="mine", wait_until_idle="5m",
+        at_most=10, label="mine", wait_until_idle="5m", sweep=("batch=1,8", "threads=1,2"),
+        scale="smoke", rows=11,
     )  # fmt: skip
     assert all(getattr(options, f.name) != getattr(RunOptions(), f.name) for f in fields(options))
 

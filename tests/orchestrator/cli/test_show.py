@@ -70,9 +70,41 @@ def test_a_long_start_is_not_hidden(tmp_path: Path, command: Command) -> None:
     for path in folder.glob("trials/*/trial.json"):
         content = json.loads(path.read_text())
         if content["release"] == "a@1":
+            content["metrics"]["inference_s_per_thousand"] = 0.5
             path.write_text(json.dumps({**content, "wall_s": 70.0}))
-    text = shown(command, folder)
+    text = " ".join(shown(command, folder).split())
+    assert "with import, compilation, evaluation and the timing of predictions, were" in text
     assert "were quickest in b@1: 20.0 s, against 70.0 s in a@1. This was not tested." in text
+
+
+def test_what_a_recipe_or_a_user_asked_for_is_shown(tmp_path: Path, command: Command) -> None:
+    metrics = {
+        "accuracy": 0.5, "perplexity": 61.25, "greedy_accuracy": 0.125, "train_accuracy": 0.75,
+        "inference_s_per_thousand": 0.0625, "latency_ms_median": 1.5, "latency_ms_p99": 2.5,
+        "first_epoch_s": 0.4, "first_epoch_excess_s": -0.05, "peak_epoch": 7.0,
+    }  # fmt: skip
+    folder = write(tmp_path / "c", [Cell("a@1", [1.0], metrics=metrics), Cell("b@1", [2.0])])
+    text = shown(command, folder)
+    for words in ("also measured", "61.25", "12.50 %", "75.00 %", "0.0625 s", "1.5 ms", "2.5 ms"):
+        assert words in text
+    assert "-0.05 s" not in text
+    everything = shown(command, folder, "--verbose")
+    for words in ("-0.05 s", "0.4 s", "epoch of the peak", "12.50 %", "cpu use"):
+        assert words in everything
+    plain = write(tmp_path / "d", [Cell("a@1", [1.0], metrics={"accuracy": 0.5})])
+    assert "also measured" not in shown(command, plain)
+
+
+def test_use_and_mean_memory_stand_in_the_table(tmp_path: Path, command: Command) -> None:
+    folder = write(tmp_path / "c", [Cell("a@1", [1.0])])
+    assert "GPU use" not in shown(command, folder)
+    for path in folder.glob("trials/*/trial.json"):
+        content = json.loads(path.read_text())
+        content["resources"] |= {"memory_mean_bytes": 9 * 10**7, "gpu_util_percent_mean": 62.0}
+        path.write_text(json.dumps(content))
+    text = shown(command, folder)
+    for words in ("CPU use", "50 %", "GPU use", "62 %", "mean memory", "90 MB", "100 MB"):
+        assert words in text
 
 
 def test_accuracies_have_the_digits_that_tell_them_apart() -> None:

@@ -38,6 +38,13 @@ seed = 1
 steps = 5
 data = "synthetic"
 time_limit = "1h"
+notes = ["a note"]
+rows = 100
+recipe = { warmup = 3, optimizer.lr = 0.1 }
+sweep = { batch = [8, 16], shuffle = [true, false] }
+points = [{ threads = 1 }, { threads = 2, clip = 1.5 }]
+workload = { digits-cnn = { share = 0.5 } }
+scales = { smoke = { epochs = 1, workload = { digits-cnn = { rows = 9 } } } }
 """
 _FILES: dict[str, tuple[str, Mutation]] = {
     "campaign": ("campaign.json", mutated_json),
@@ -188,6 +195,7 @@ _PLAN_OPTIONS = {
     "--gpu": "none", "--engine": "process", "--setting": "native", "--data": "synthetic",
     "--repeats": "2", "--seed": "7", "--epochs": "1", "--steps": "5", "--time-limit": "90s",
     "--cpus": "1.5", "--memory": "4g", "--threads": "2", "--hz": "2",
+    "--sweep": "batch=8,16", "--scale": "0.1", "--rows": "50",
     "--until": "decided", "--at-most": "9", "--against": "pytorch", "--label": "mine",
 }  # fmt: skip
 _COMPARE_OPTIONS = {
@@ -199,6 +207,8 @@ _VALUES = (
     "²", "٣", "1" * 400, "-1", "0", "1e308", "1e999", "nan", "inf", "99999999999", "1" * 5000, "4g",
     "9" * 400 + "g", "1_000", "0x10", "1.5", "24h", "9" * 400 + "d", "all", "GPU-\u00e9", "1,2,²",
     "3", "step_ms", "accuracy", "release", "1.05", "0.05",
+    "batch=²", "batch=1,,2", "optimizer.lr=1e999", "threads=9e9", "batch=" + "9" * 400, "a=b=c",
+    "=", "point=batch=8", "stopping=none", "schedule.name=cosine,none", "full", "1e-300", "100%",
 )  # fmt: skip
 
 

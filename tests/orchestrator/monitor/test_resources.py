@@ -60,6 +60,14 @@ def test_training_is_first_step_warm_up_and_steady_steps_and_nothing_else() -> N
     assert found.per_phase["train"].memory_peak_bytes == 350 * MIB
 
 
+def test_a_mean_needs_a_reading_within_training() -> None:
+    found = summarise(trial(), [Stretch("train", 4.1, 4.3), Stretch("train", 4.6, 4.9)])
+    assert found.cpu_percent_mean == 75.0
+    assert found.memory_mean_bytes is found.rss_main_mean_bytes is None
+    found = summarise(trial(), [Stretch("train", 4.1, 4.3), Stretch("train", 4.6, 5.0)])
+    assert found.memory_mean_bytes == pytest.approx((210 * 0.2 + 240 * 0.4) / 0.6 * MIB, rel=1e-6)
+
+
 def test_boundaries_between_samples_are_interpolated() -> None:
     found = summarise(trial(), [Stretch("train", 1.5, 2.5)])
     assert found.cpu_percent_of_one_core == pytest.approx(75.0)

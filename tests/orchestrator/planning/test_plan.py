@@ -106,6 +106,7 @@ def test_wrong_choices_name_the_remedy(choices: Choices, words: str) -> None:
         ('workloads = ["digits-cnn"]\nreleases = ["numpy"]\nrepeat = 3', "Did you mean 'repeats'"),
         ('workloads = ["digits-cnn"]\nreleases = ["numpy"]\nrepeats = 0', "whole number from 1"),
         ('workloads = "digits-cnn"\nreleases = ["numpy"]', "list of strings"),
+        ('workloads = ["digits-cnn"]\nreleases = ["numpy"]\ninference = 1', "true or false"),
     ],
 )
 def test_broken_suite_files(tmp_path: Path, text: str, words: str) -> None:
@@ -120,6 +121,10 @@ def test_a_users_own_suite(tmp_path: Path) -> None:
     path.write_text('workloads = ["digits-cnn"]\nreleases = ["numpy"]\nrepeats = 2\nsteps = 5\n')
     trials = draft(Choices(suite=str(path)), "process").trials
     assert [trial.steps for trial in trials] == [5, 5]
+    assert not any(trial.inference for trial in trials)
+    path.write_text(path.read_text() + "inference = true\n")
+    assert all(trial.inference for trial in draft(Choices(suite=str(path)), "process").trials)
+    assert all(trial.inference for trial in draft(Choices(inference=True), "process").trials)
 
 
 def test_words_for_times_and_sizes() -> None:

@@ -14,6 +14,13 @@ def phase(t: float, seconds: float) -> Event:
     return Event(t, "phase", {"phase": "train", "seconds": seconds})
 
 
+def test_predictions_take_no_more_time_than_there_was() -> None:
+    order = EventOrder()
+    fields = {"inference_ms": [1500.0], "latency_ms": [600.0] * 2}
+    with pytest.raises(BadEvent, match=r"2\.700 s of predictions, 1\.000 s after its launch"):
+        order.check(Event(1.0, "result", fields), 2.0)
+
+
 def epoch(t: float, *steps_ms: float, train_s: float = 0.0) -> Event:
     return Event(t, "epoch", {"steps_ms": list(steps_ms), "train_s": train_s})
 

@@ -53,6 +53,7 @@ def test_the_id_tells_apart_all_that_matters(
         id_of(trial(replace(NUMPY, cpus=1))),
         id_of(trial(replace(NUMPY, time_limit="1h"))),
         id_of(trial(replace(NUMPY, save=True))),
+        id_of(trial(replace(NUMPY, inference=True))),
         id_of(trial(engine="docker")),
         id_of(replace(trial(), repeat=1)),
         id_of(gpu),

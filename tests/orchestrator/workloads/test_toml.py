@@ -222,6 +222,9 @@ def test_the_smaller_model_for_the_certificate(tmp_path: Path) -> None:
         ("momentum = 0.9", 'momentum = "0.9"', "`recipe.optimizer.momentum` must be a number"),
         ('accuracy", output = "logits"', 'accuracy", output = "relu1"', "must be one of logits"),
         ('name = "accuracy"', 'name = "top-5"', "`recipe.metrics[1].name` must be one of accuracy"),
+        ("batch = 32", 'batch = 32\nevaluate = "train"', "`recipe.evaluate` must be a list"),
+        ("batch = 32", "batch = 32\nevaluate = [1]", "`recipe.evaluate` must be a list of strings"),
+        ('name = "accuracy"', 'name = "accuracy", input = 3', "`recipe.metrics[1].input` must be"),
         ("metrics = [", "metrics = []\nm = [", "`recipe.m` is not known here"),
     ],
 )

@@ -95,7 +95,7 @@ def test_decoding_starts_from_the_encoders_state() -> None:
     assert nodes["encoder"]["lengths"] == "source_length"
     specs = [*workload.recipe["losses"], *workload.recipe["metrics"]]
     assert {spec["mask"] for spec in specs} == {"mask"}
-    assert [spec["name"] for spec in specs[1:]] == ["accuracy", "perplexity"]
+    assert [spec["name"] for spec in specs[1:]] == ["accuracy", "perplexity", "greedy-accuracy"]
 
 
 SEVERAL = """

@@ -23,11 +23,11 @@ def bars(material: Material, metric: Metric) -> Chart | None:
         ("case", "contender", "framework", metric.middle, "low", "high", "interval", "n",
          "certified"), rows
     )  # fmt: skip
-    word = "Less" if metric.kind.less_is_better else "More"
+    word = "Less is better." if metric.kind.less_is_better else "More is better."
     middle = metric.middle.capitalize()
     note = (
         f"{middle} over complete trials with its 95 % interval, or with the range of single runs"
-        f" where these are too few for one. {word} is better."
+        f" where these are too few for one. {word if metric.judged else ''}".rstrip()
     )
     settings = {
         "unit": metric.unit,

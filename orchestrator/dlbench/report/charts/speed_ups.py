@@ -11,7 +11,7 @@ from dlbench.report.tables import Cell, Chart, Table
 from dlbench.statistics.effects import effect
 
 _COLUMNS = ("case", "contender", "framework", "median", "low", "high", "interval", "n", "certified")
-_SHARED = ("workload", "release", "variant", "setting", "machine")
+_SHARED = ("workload", "release", "variant", "setting", "machine", "point")
 
 
 def speed_ups(material: Material) -> Chart | None:

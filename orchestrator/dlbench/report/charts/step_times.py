@@ -35,7 +35,8 @@ def step_times(material: Material) -> Chart | None:
         return None
     note = (
         "Steady steps of the trial with the middle step time: the box holds the middle half,"
-        " the line 5 to 95 %, the dot is the 99th percentile."
+        " the line 5 to 95 %, the dot is the 99th percentile. Of a very long trial a sample of the"
+        " steps, evenly spread, was written."
     )
     return Chart("steps", "boxes", "Step times", Table.of_rows(_COLUMNS, rows), note,
                  {"unit": "ms"})  # fmt: skip

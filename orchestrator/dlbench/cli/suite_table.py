@@ -1,0 +1,79 @@
+"""`dlbench show suite NAME`: what a suite runs, where it comes from, its scales, its notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from dlbench.cli.console import print_json, print_table, say
+from dlbench.planning.changes import texts_of, written
+
+if TYPE_CHECKING:
+    from dlbench.suites import Suite
+    from dlbench.suites.extent import Extent, Value
+
+
+def show_suite(name: str, *, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from dlbench.suites import find
+
+    suite = find(name)
+    if as_json:
+        print_json(asdict(suite))
+        return
+    for line in _head(suite):
+        say(line)
+    scales = {name: suite.at(name) for name in suite.scales} or {"full": suite}
+    print_table(
+        ["scale", ">workloads", ">releases", ">repeats", "time limit", "about"],
+        [
+            [
+                name,
+                count(scaled.workloads),
+                count(scaled.releases),
+                str(scaled.repeats or "as needed"),
+                scaled.time_limit,
+                suite.scales[name].about if name in suite.scales else "",
+            ]
+            for name, scaled in scales.items()
+        ],
+        title="",
+    )
+    for note in suite.notes:
+        say(f"- {note}")
+    say(f"Run it: dlbench run --suite {name} --scale {next(iter(scales))}", whole=True)
+
+
+def count(names: tuple[str, ...]) -> str:
+    """How many, or the word that stands for many."""
+    words = [name for name in names if name in ("all", "newest")]
+    return words[0] if words else str(len(names))
+
+
+def _head(suite: Suite) -> Iterator[str]:
+    yield f"{suite.name}: {suite.about}"
+    if suite.paper:
+        yield f"study: {suite.paper}"
+    yield f"workloads: {', '.join(suite.workloads)}"
+    yield f"releases: {', '.join(suite.releases)}; devices: {', '.join(suite.devices)}"
+    for name, extent in {"all workloads": suite, **suite.workload}.items():
+        said = ", ".join(_extent_words(extent))
+        if said:
+            yield f"{name}: {said}"
+
+
+def _extent_words(extent: Extent) -> Iterator[str]:
+    for field in ("epochs", "steps", "rows", "share"):
+        if (value := getattr(extent, field)) is not None:
+            yield f"{field} {value}"
+    if extent.recipe:
+        yield f"recipe with {_fields(extent.recipe)}"
+    for field, values in extent.sweep.items():
+        yield f"{field} swept over {', '.join(map(written, values))}"
+    if extent.points:
+        yield f"{len(extent.points)} points, the first {_fields(extent.points[0])}"
+
+
+def _fields(values: Mapping[str, Value]) -> str:
+    return " ".join(texts_of(values))

@@ -1,0 +1,67 @@
+/* Cost over the values of what was swept, one line a contender, of all points of the sweep that the
+   chosen case is one of. */
+import { colour, ink } from "../colours.js";
+import { base, between, line, tip, valueAxis } from "../drawing.js";
+import { brief, number } from "../numbers.js";
+import { isShown, page, state, unique } from "../page.js";
+
+const everyRow = (data) => Array.from({ length: data.length }, (_, i) => data.row(i));
+
+function costAxis(values, name, gap) {
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  const log = least > 0 && most / least >= 8;
+  return valueAxis({
+    type: log ? "log" : "value", name: name + (log ? " (log scale)" : ""), nameLocation: "middle", nameGap: gap,
+    scale: !log && least > 0.5 * most,
+    ...(log ? { min: least / 1.3, max: most * 1.3,
+      axisLabel: { color: ink.soft, fontSize: 12, formatter: brief, hideOverlap: true, showMinLabel: false, showMaxLabel: false } } : {}),
+  });
+}
+
+export function scaling(view) {
+  const every = everyRow(view.data);
+  const here = every.filter((row) => row.case === page.cases[state.case].name);
+  if (!here.length) return null;
+  const field = view.choice("field", unique(here.map((row) => row.field)), here[0].field);
+  const family = here.find((row) => row.field === field).family;
+  const swept = every.filter((row) => row.field === field && row.family === family && isShown(row.contender));
+  if (!swept.length) return null;
+  const metrics = unique(swept.map((row) => row.metric));
+  const metric = view.choice("metric", metrics, metrics[0]);
+  const rows = swept.filter((row) => row.metric === metric);
+  const lines = unique(rows.map((row) => row.contender));
+  const unit = rows[0].unit ? ", " + rows[0].unit : "";
+  const legend = Math.ceil(lines.length / Math.max(1, Math.floor(view.width / 170))) * 24 + 8;
+  const costs = rows.flatMap((row) => [row.median, row.low ?? row.median, row.high ?? row.median]);
+  return {
+    height: 320 + legend,
+    option: {
+      ...base(),
+      legend: { data: lines, top: 0, left: 0, textStyle: { color: ink.ink, fontSize: 12.5 }, inactiveColor: ink.line },
+      grid: { left: 64, right: 20, top: legend + 8, bottom: 48 },
+      xAxis: costAxis(rows.map((row) => row.value), field, 28),
+      yAxis: costAxis(costs, metric.toLowerCase() + unit, 44),
+      series: lines.flatMap((name) => {
+        const own = rows.filter((row) => row.contender === name);
+        const shade = colour(name);
+        return [{
+          name, type: "line", data: own.map((row) => [row.value, row.median]), symbol: "circle", symbolSize: 7,
+          lineStyle: { color: shade, width: 2 }, itemStyle: { color: shade },
+          tooltip: { formatter: ({ dataIndex }) => {
+            const row = own[dataIndex];
+            return tip(name, [[field, number(row.value)], ["median", number(row.median) + " " + row.unit],
+              ...between(row, "low", "high"), ["trials", row.n]]);
+          } },
+        }, {
+          name, type: "custom", silent: true, data: own.filter((row) => row.low !== null).map((row) => [row.value, row.low, row.high]),
+          encode: { x: 0, y: [1, 2] }, itemStyle: { color: shade },
+          renderItem: (params, api) => {
+            const [x, y1] = api.coord([api.value(0), api.value(1)]);
+            const y2 = api.coord([api.value(0), api.value(2)])[1];
+            return { type: "group", children: [line(x, y1, x, y2, shade, 1.6), line(x - 4, y1, x + 4, y1, shade, 1.6), line(x - 4, y2, x + 4, y2, shade, 1.6)] };
+          },
+        }];
+      }),
+    },
+  };
+}

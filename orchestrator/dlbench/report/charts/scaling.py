@@ -1,0 +1,35 @@
+"""How cost grows with what was swept: one line a contender over the values of a field."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dlbench.analysis.scaling import COSTS, lines_of, sentences
+from dlbench.report.material import Material
+from dlbench.report.tables import Cell, Chart, Table
+
+_COLUMNS = (
+    "case", "family", "field", "contender", "framework", "metric", "unit", "value", "median",
+    "low", "high", "interval", "n",
+)  # fmt: skip
+
+
+def scaling(material: Material) -> tuple[Chart | None, list[str]]:
+    lines = lines_of(material.cases)
+    rows: list[Sequence[Cell]] = []
+    for line in lines:
+        for metric in COSTS:
+            for value, group in line.points:
+                cost = material.estimate(group, metric)
+                if cost is not None:
+                    rows.append((group.case, line.family, line.field, line.contender,
+                                 line.framework, metric.title, metric.unit, value, cost.middle,
+                                 cost.low, cost.high, cost.interval, cost.n))  # fmt: skip
+    if not rows:
+        return None, []
+    note = (
+        "Median over complete trials at each value of the field, with its 95 % interval, or with"
+        " the range of single runs. Contenders were compared within each value, not across them."
+    )
+    chart = Chart("scaling", "scaling", "How cost grows", Table.of_rows(_COLUMNS, rows), note)
+    return chart, list(sentences(lines))

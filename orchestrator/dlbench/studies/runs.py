@@ -1,0 +1,160 @@
+"""The trials of a campaign that speak for a study: which group stands for which of its contenders.
+
+As intended: the models are equal, trials without confounds in the matched setting. As published:
+trials that carry confounds, what really differed in the study's code, and for contenders without
+any the intended ones. A trial's `confounds` are empty unless it was run with some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+import polars as pl
+
+from dlbench.analysis.groups import Conditions, Group, cases_of
+from dlbench.analysis.results import Results
+from dlbench.studies.claims import Study, StudyFramework
+from dlbench.studies.curve_columns import COLUMNS, with_curve_columns
+from dlbench.studies.quantities import QUANTITIES
+
+_CONFOUNDS = "confounds"
+_SOURCES = ("synthetic", "sample", "real")
+"""The better ones last."""
+_ENOUGH_ROWS = 0.9
+"""Of the study's rows an epoch: a validation split may have been taken away."""
+
+
+class As(StrEnum):
+    INTENDED = "intended"
+    PUBLISHED = "published"
+
+
+@dataclass(frozen=True)
+class StudyRuns:
+    """The groups that stand for a study's contenders, of trials as intended or as published."""
+
+    study: Study
+    as_: As
+    groups: dict[tuple[str, str, str], tuple[Group, ...]]
+    """By workload, device and the study's name of the contender; one for each set of conditions."""
+
+    @cached_property
+    def _chosen(self) -> dict[tuple[str, str], Conditions]:
+        """Of each workload and device: the conditions under which most can be compared, and of
+        several those nearest to the study."""
+        ranked: dict[tuple[str, str], dict[Conditions, list[Group]]] = {}
+        for (workload, device, _), groups in self.groups.items():
+            for group in groups:
+                place = ranked.setdefault((workload, device), {})
+                place.setdefault(group.conditions, []).append(group)
+        return {
+            place: max(sets, key=lambda one: (len(sets[one]), *_nearness(sets[one]), str(one)))
+            for place, sets in ranked.items()
+        }
+
+    def group(self, workload: str, device: str, name: str) -> Group | None:
+        """The group that stands for it, under the chosen conditions."""
+        chosen = self._chosen.get((workload, device))
+        for group in self.groups.get((workload, device, name), ()):
+            if group.conditions == chosen:
+                return group
+        return None
+
+    def settings(self, workload: str, device: str) -> tuple[Conditions, ...]:
+        """All conditions under which anything ran there."""
+        found = {
+            group.conditions: None
+            for (own, on, _), groups in self.groups.items()
+            if (own, on) == (workload, device)
+            for group in groups
+        }
+        return tuple(found)
+
+    def under(self, conditions: Conditions, workload: str, device: str, name: str) -> Group | None:
+        groups = self.groups.get((workload, device, name), ())
+        return next((group for group in groups if group.conditions == conditions), None)
+
+    def has(self, workload: str, device: str) -> bool:
+        return (workload, device) in self._chosen
+
+
+def study_runs(study: Study, results: Results) -> dict[As, StudyRuns | None]:
+    """None: nothing was run in this way."""
+    trials = results.trials()
+    releases = {one.release for one in study.frameworks.values()}
+    trials = trials.filter(
+        pl.col("workload").is_in(list(study.workloads)), pl.col("release").is_in(list(releases))
+    )
+    trials = with_curve_columns(trials, results.curves())
+    marked = _marked(trials)
+    matched = trials["setting"] == "matched"
+    intended = trials.filter(~marked & matched)
+    runs: dict[As, StudyRuns | None] = {As.INTENDED: None, As.PUBLISHED: None}
+    if len(intended):
+        runs[As.INTENDED] = StudyRuns(study, As.INTENDED, _groups(study, intended))
+    if marked.any():
+        cell = ["workload", "device", "release", "variant"]
+        confounded = trials.filter(marked)
+        others = intended.join(confounded.select(cell).unique(), on=cell, how="anti")
+        every = pl.concat([confounded, others]).with_columns(certified=pl.lit(True))
+        runs[As.PUBLISHED] = StudyRuns(study, As.PUBLISHED, _groups(study, every))
+    return runs
+
+
+def _marked(trials: pl.DataFrame) -> pl.Series:
+    if _CONFOUNDS not in trials.columns:
+        return pl.Series([False] * len(trials), dtype=pl.Boolean)
+    column = trials[_CONFOUNDS]
+    empty = column.list.len() == 0 if column.dtype == pl.List else column == ""
+    return ~(column.is_null() | empty.fill_null(True))
+
+
+def _groups(study: Study, trials: pl.DataFrame) -> dict[tuple[str, str, str], tuple[Group, ...]]:
+    wanted = {q.column for q in QUANTITIES.values()} | {q.gpu_column for q in QUANTITIES.values()}
+    columns = [name for name in (*wanted, *COLUMNS, "samples", "epochs") if name in trials.columns]
+    found: dict[tuple[str, str, str], list[Group]] = {}
+    if not len(trials):
+        return {}
+    for case in cases_of(trials, "release", columns):
+        device = dict(case.fixed)["device"].partition(":")[0]
+        for group in case.groups:
+            for name in _names(study, group):
+                found.setdefault((case.workload, device, name), []).append(group)
+    return {key: tuple(groups) for key, groups in found.items()}
+
+
+def _names(study: Study, group: Group) -> Iterator[str]:
+    def stands_for(framework: StudyFramework) -> bool:
+        variant = group.rows[0]["variant"]
+        return framework.release == group.release and framework.variant in (None, variant)
+
+    return (one.name for one in study.frameworks.values() if stands_for(one))
+
+
+def _nearness(groups: list[Group]) -> tuple[int, int, int]:
+    """Of groups under the same conditions: real data, more epochs, more trials."""
+    row = groups[0].rows[0]
+    source = _SOURCES.index(row["data_source"]) if row["data_source"] in _SOURCES else -1
+    epochs = 0 if row["budget_steps"] is not None else int(row["budget_epochs"] or 0)
+    return source, epochs, sum(len(group.rows) for group in groups)
+
+
+def reduced(study: Study, group: Group, workload: str) -> str:
+    """In what the trials are less than the study's: `3 of 15 epochs`; empty: in nothing."""
+    whole, row = study.workloads[workload], group.rows[0]
+    said = []
+    if row["budget_steps"] is not None:
+        said.append(f"{row['budget_steps']} steps")
+    elif whole.epochs is not None and (row["budget_epochs"] or 0) < whole.epochs:
+        said.append(f"{row['budget_epochs'] or 0} of {whole.epochs} epochs")
+    rows = [
+        one["samples"] / one["epochs"] for one in group.complete if one["samples"] and one["epochs"]
+    ]
+    if whole.rows is not None and rows and min(rows) < _ENOUGH_ROWS * whole.rows:
+        said.append(f"{min(rows):,.0f} of {whole.rows:,} rows")
+    elif row["data_source"] == "sample":
+        said.append("a sample of the data")
+    return " and ".join(said)

@@ -1,0 +1,115 @@
+"""A study in the report: measured beside published, verdicts, and the way to the trials."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from dlbench import report
+from dlbench.cli import main
+from dlbench.errors import UserError
+from dlbench.report.study import study_part
+from tests.orchestrator.analysis.campaigns import Cell, write
+
+WINNERS = {"tensorflow@2.10.1": 0.976, "pytorch@1.13.1": 0.99}
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """sohail2022 as intended, at its scale, on a CPU."""
+    cells = [
+        Cell(
+            release, [accuracy + 0.0001 * i for i in range(12)], "accuracy", "mnist-mlp",
+            variant="fit" if "tensorflow" in release else "eager", epochs=20,
+            metrics={"train_s": 10.0 * (1 + n), "samples": 1_200_000.0, "epochs": 20.0},
+        )
+        for n, (release, accuracy) in enumerate(WINNERS.items())
+    ]  # fmt: skip
+    return write(tmp_path_factory.mktemp("study") / "c", cells, name="sohail2022")
+
+
+def test_measured_beside_published_with_the_winner(campaign: Path) -> None:
+    part = study_part(report.load(campaign))
+    assert part is not None
+    table, rows = next(one for one in part.tables if one[0].title == "Accuracy (CPU)")
+    assert table.workloads == ("mnist-mlp",)
+    shown = {name: cells[0] for name, cells in rows}
+    assert shown["keras"].cell.measured == "97.66 ± 0.036 %"
+    assert shown["keras"].cell.published == "97.6 %" and shown["keras"].cell.runs == 12
+    assert (shown["best"].cell.measured, shown["best"].cell.published) == ("pytorch", "pytorch")
+    assert shown["best"].group is None
+    group = shown["pytorch"].group
+    assert group is not None
+    assert report.load(campaign).groups[group].release == "pytorch@1.13.1"
+
+
+def test_each_verdict_leads_to_its_trials(campaign: Path) -> None:
+    page = report.html(report.load(campaign))
+    assert "The study sohail2022" in page
+    claim = re.search(r'id="claim-sohail2022-02".*?</details>', page, re.DOTALL)
+    assert claim is not None
+    assert "as intended: supported" in claim[0] and "as published: not run" in claim[0]
+    assert "could not have shown this" in claim[0] and "one run of each" in claim[0]
+    links = re.findall(r'href="#(trials-\d+)"', claim[0])
+    assert len(links) == 2 and all(f'id="{link}"' in page for link in links)
+    assert "trials of petrol-mlp, CPU" in page
+
+
+def test_in_markdown(campaign: Path) -> None:
+    text = report.markdown(report.load(campaign))
+    assert "## The study sohail2022" in text
+    assert "| keras | 97.66 ± 0.036 % (97.6 %) |" in text
+    assert (
+        "| sohail2022-02 | pytorch has a higher accuracy than keras (mnist-mlp) | supported |"
+        in (text)
+    )
+
+
+def test_another_suite_is_no_study_unless_one_is_named(tmp_path: Path) -> None:
+    folder = write(tmp_path / "c", [Cell("pytorch@1.13.1", [1.0, 2.0])], name="mine")
+    assert study_part(report.load(folder)) is None
+    assert "The study" not in report.html(report.load(folder))
+    part = study_part(report.load(folder, study="tian2020"))
+    assert part is not None and not part.tested and len(part.untested) == 12
+    with pytest.raises(UserError, match="There is no study 'tian'"):
+        report.load(folder, study="tian")
+
+
+def test_commands(
+    campaign: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    def dlbench(*words: str | Path) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["dlbench", *map(str, words)])
+        code = main()
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    code, out, _ = dlbench("claims", "--json")
+    assert code == 0 and len(json.loads(out)) == 133
+    code, out, _ = dlbench("claims", "tian2020", "--type", "association")
+    assert code == 0 and "tian2020-09" in out and "tian2020-01" not in out
+    code, _, err = dlbench("claims", "tian2020", "--type", "opinion")
+    assert code == 2 and "There is no type of claim 'opinion'" in err
+
+    code, out, _ = dlbench("judge", campaign)
+    assert code == 3  # two are supported, and on petrol nothing was measured
+    assert "sohail2022-02  as intended: supported, as published: not run" in out
+    assert "measured   mnist-mlp: keras 97.66 ± 0.036 %, pytorch 99.0" in out
+    assert "published  mnist-mlp: keras 97.6 %, pytorch 98 %" in out
+    assert "Nothing was measured on 2 other claims" in out
+    code, out, _ = dlbench("judge", campaign, "--claim", "sohail2022-02")
+    assert code == 0 and "1 claim is judged" in out
+    code, out, _ = dlbench("judge", campaign, "--claim", "sohail2022-03", "--json")
+    judged = json.loads(out)
+    assert code == 3 == judged["exit_code"]
+    assert judged["claims"][0]["as_intended"]["verdict"] == "cannot tell"
+    assert judged["claims"][0]["as_published"] is None
+    code, _, err = dlbench("judge", campaign, "--claim", "sohail2022-99")
+    assert code == 2 and "There is no claim 'sohail2022-99'" in err
+    mine = write(tmp_path / "mine", [Cell("pytorch@1.13.1", [1.0, 2.0])], name="mine")
+    code, _, err = dlbench("judge", mine)
+    assert code == 2 and "('mine') is not a study" in err and "--study elshawi2021|" in err
