@@ -47,7 +47,7 @@ class DetectorSplit:
 
     def batch(self, rows):
         """The one row as a dictionary of NumPy arrays; the seed is left at 0."""
-        (row,) = rows
+        (row,) = np.arange(self.rows)[rows]
         height, width = (int(side) for side in self._arrays[self._size][row])
         image = np.asarray(self._arrays[self._image][row, :height, :width])
         image, factors = resized(image, self._shorter, self._longest)

@@ -12,18 +12,23 @@ from bench.adapters.keras3 import training
 from bench.adapters.keras3.layers import OPERATIONS
 from bench.adapters.keras_functional import BACKEND
 from bench.adapters.keras_model import FunctionalModel, arrays_of, as_list
-from bench.ops import values_of
+from bench.ops import sizes_of, values_of
 
 
 class FitModel(FunctionalModel):
     def __init__(self, graph, recipe, options):
         super().__init__(graph, recipe, options, OPERATIONS, training)
         # while it fits, Keras' trainer for JAX holds the variables: none can be set between steps
-        self._fits = BACKEND != "jax" or not recipe.get("schedule")
+        reasons = []
+        if BACKEND == "jax" and recipe.get("schedule"):
+            reasons.append("the learning rate changes within an epoch")
+        if BACKEND == "tensorflow" and sizes_of(graph):
+            reasons.append("fit takes the first batches' sizes for those of all")
+        self._fits = not reasons
         self.path = {
             "loop": "fit on a generator, step times with fetching; train_on_batch for a step alone"
             if self._fits
-            else "train_on_batch, because the learning rate changes within an epoch",
+            else "train_on_batch, because " + " and ".join(reasons),
             "backend": BACKEND,
             "layout": "NHWC",
             "jit_compile": bool(self._net.jit_compile),
