@@ -4,11 +4,14 @@ import os
 
 import numpy as np
 
-from bench.ops import shapes_of
+from bench.detector_data import RPN_TARGETS, DetectorSplit
+from bench.ops import host_nodes, is_made, shapes_of
 
-_REAL_VALUED = (
-    "sigmoid-cross-entropy", "mean-squared-error", "mean-absolute-error", "binary-accuracy",
+REAL_VALUED = (
+    "sigmoid-cross-entropy", "mean-squared-error", "mean-absolute-error", "smooth-l1",
+    "binary-accuracy",
 )  # fmt: skip
+"""Losses and metrics whose targets have the output's shape."""
 BY_CLASS = ("softmax-cross-entropy", "accuracy", "perplexity", "greedy-accuracy")
 """Losses and metrics whose targets are classes: places of the output's last axis."""
 
@@ -45,6 +48,14 @@ class Split:
         other = Split(arrays, None, self._targets)
         other._factor = self._factor
         return other
+
+    def for_training(self, batch, seed, epoch, step):
+        """The batch with what is drawn for this step; nothing here."""
+        return batch
+
+    def described(self):
+        """What there is to say of the data's form."""
+        return {}
 
     def batches(self, size):
         """All rows in order, for evaluation."""
@@ -108,24 +119,29 @@ def load(folder, data, graph, recipe):
     targets = {
         spec["target"]: shapes[spec["output"]]
         for spec in recipe["losses"] + recipe["metrics"]
-        if spec["name"] in _REAL_VALUED
+        if spec["name"] in REAL_VALUED
     }
     splits = {}
     used = data.get("rows") or {}
+    mapped = bool(host_nodes(graph))  # photographs need not fit into memory
     for split, files in data["splits"].items():
         arrays = {
-            name: _read(os.path.join(folder, file), used.get(split)) for name, file in files.items()
+            name: _read(os.path.join(folder, file), used.get(split), mapped)
+            for name, file in files.items()
         }
         for name, (low, high, what) in _ranges(graph, recipe, shapes).items():
             _check_range(split, name, arrays[name], low, high, what)
-        splits[split] = Split(arrays, data.get("divide"), targets)
+        if host_nodes(graph):
+            splits[split] = DetectorSplit(arrays, data.get("divide"), graph)
+        else:
+            splits[split] = Split(arrays, data.get("divide"), targets)
     return splits
 
 
-def _read(path, rows):
+def _read(path, rows, mapped):
     """The array of a file; `rows`: that many of its rows, drawn by their number alone."""
     if rows is None:
-        return np.load(path, allow_pickle=False)
+        return np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
     whole = np.load(path, mmap_mode="r", allow_pickle=False)  # most of it stays on the disk
     drawn = np.random.RandomState(len(whole) % 2**32).permutation(len(whole))[:rows]
     return np.array(whole[np.sort(drawn)])
@@ -141,12 +157,17 @@ def _ranges(graph, recipe, shapes):
         if node.get("lengths"):
             what = "lengths of {!r}".format(node["name"])
             ranges[node["lengths"]] = (1, shapes[node["inputs"][0]][0], what)
+    for node in host_nodes(graph):
+        ranges[node["inputs"][3]] = (0, node["classes"], "classes of {!r}".format(node["name"]))
     for spec in recipe["losses"] + recipe["metrics"]:
+        if is_made(spec["target"]) or spec["target"] in RPN_TARGETS:
+            continue
         if spec["name"] in BY_CLASS:
             what = "classes of {!r}".format(spec["output"])
             ranges[spec["target"]] = (0, shapes[spec["output"]][-1] - 1, what)
         if spec["mask"]:
-            ranges[spec["mask"]] = (0, 1, "values of a mask")
+            most = np.inf if spec.get("divisor") else 1
+            ranges[spec["mask"]] = (0, most, "values of a mask")
     return ranges
 
 

@@ -3,6 +3,8 @@
 import numpy as np
 
 from bench import decoding
+from bench.detection.results import Truths, detections, mean_average_precision
+from bench.detector_data import DIFFICULT
 
 MOST_KEPT = 64000000
 """Bytes of raw outputs that are kept: those of a language model would be twenty gigabytes."""
@@ -12,6 +14,9 @@ SIGN = {
     "mean-absolute-error": -1,
     "mean-squared-error": -1,
     "perplexity": -1,
+    "average-precision": 1,
+    "average-precision-11": 1,
+    "boxes-found": 1,
 }
 """1 where more is better."""
 
@@ -23,11 +28,16 @@ def evaluate(model, split, recipe, batch=None):
     into MOST_KEPT bytes, and at least one.
     """
     wanted = [metric for metric in recipe["metrics"] if metric["name"] != decoding.NAME]
-    sums = [np.zeros(2) for _ in wanted]
+    of_regions = [each for each in wanted if each["name"] in _OF_DETECTIONS]
+    counted = [each for each in wanted if each["name"] not in _OF_DETECTIONS]
+    sums = [np.zeros(2) for _ in counted]
+    found = Found(of_regions[0], split.detector) if of_regions else None
     parts, room = {}, MOST_KEPT
     for piece in split.batches(batch or recipe["batch"]):
         outputs = model.predict(piece)
-        for metric, total in zip(wanted, sums):
+        if found:
+            found.add(outputs, piece)
+        for metric, total in zip(counted, sums):
             mask = piece[metric["mask"]] if metric["mask"] else None
             total += _tally(
                 metric["name"], outputs[metric["output"]], piece[metric["target"]], mask
@@ -35,10 +45,45 @@ def evaluate(model, split, recipe, batch=None):
         if room > 0:
             rows = max(1, room // sum(value[0].nbytes for value in outputs.values()))
             for output, value in outputs.items():
-                parts.setdefault(output, []).append(value[:rows])
+                kept = parts.setdefault(output, [])
+                if not kept or kept[0].shape[1:] == value.shape[1:]:  # images may differ in size
+                    kept.append(value[:rows])
                 room -= value.nbytes  # below 0 once a batch did not fit: no gap in the rows
-    values = {metric["name"]: _value(metric["name"], total) for metric, total in zip(wanted, sums)}
+    values = found.values() if found else {}
+    values.update((m["name"], _value(m["name"], total)) for m, total in zip(counted, sums))
+    values = {metric["name"]: values[metric["name"]] for metric in wanted}
     return values, {name: np.concatenate(arrays) for name, arrays in parts.items()}
+
+
+_OF_DETECTIONS = ("average-precision", "average-precision-11", "boxes-found")
+"""Of a whole split's detections, in the order of a Summary's values."""
+
+
+class Found:
+    """What a detector found in the images of a split, against what there is."""
+
+    def __init__(self, metric, detector):
+        self._metric, self._detector = metric, detector
+        self._detected, self._truths = [], []
+
+    def add(self, outputs, piece):
+        node = self._detector
+        boxes, classes, size, _ = (piece[name] for name in node["inputs"][2:])
+        self._detected.append(
+            detections(
+                outputs[self._metric["output"]],
+                outputs[self._metric["deltas"]],
+                outputs[node["name"]],
+                size[0],
+                node,
+            )
+        )
+        self._truths.append(Truths(boxes[0], classes[0], piece[DIFFICULT][0]))
+
+    def values(self):
+        classes = self._detector["classes"]
+        summary = mean_average_precision(self._detected, self._truths, classes)
+        return dict(zip(_OF_DETECTIONS, summary))
 
 
 def compute(name, output, target, mask=None):

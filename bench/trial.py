@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from bench import after_training, data, gpus, metrics, schedule, stack, step_sample, weights
+from bench import after_training, data, gpus, host, metrics, schedule, stack, step_sample, weights
 from bench.adapters.base import Options
 from bench.formats import Diverged
 
@@ -29,7 +29,7 @@ def run(job, data_folder, out, adapter, events):
         "model",
         parameters=weights.count(job["graph"]),
         weights_sha256=weights.digest(model.weights()),
-        path=model.path,
+        path=dict(model.path, **splits["train"].described()),
     )
     training = Training(job, model, splits, events)
     training.run()
@@ -138,7 +138,9 @@ class Training:
                 self._report(epoch, handles)
 
         self._set_rate()
+        host.take_seconds()  # what evaluation took
         self._model.train_epoch(self._batches(epoch), on_step)
+        on_host = [1000 * seconds for seconds in host.take_seconds()]
         if self.steps not in (1, self._warm):  # else the phase has just been ended
             self._end_phase("train" if self.steps > self._warm else "warm-up")
         train_s = clock() - started
@@ -162,6 +164,7 @@ class Training:
             metrics=self.metrics,
             validation=validation,
             train_s=round(train_s, 6),
+            **_host_times(on_host),
         )
 
     def _batches(self, epoch):
@@ -177,6 +180,7 @@ class Training:
                 batch = data.augmented(
                     batch, self._recipe["augment"], self._images, self._job["seed"], epoch, first
                 )
+            batch = train.for_training(batch, self._job["seed"], epoch, first)
             self.samples += len(rows)
             self._data_s += clock() - start
             yield batch
@@ -211,6 +215,16 @@ class Stopping:
 
     def ends(self, epoch):
         return epoch - self.best_epoch >= self._patience
+
+
+def _host_times(milliseconds):
+    """What host nodes took of an epoch's steps; nothing where there are none."""
+    if not milliseconds:
+        return {}
+    return {
+        "host_ms": round(sum(milliseconds), 3),
+        "host_ms_median": round(float(np.median(milliseconds)), 4),
+    }
 
 
 def _check_finite(losses, epoch):

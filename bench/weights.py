@@ -71,7 +71,7 @@ def digest(weights):
 
 
 def count(graph):
-    """Trainable parameters: batch-norm's running statistics are state and do not count."""
+    """Trainable parameters: running statistics and what is frozen do not count."""
     return sum(
         int(np.prod(spec["shape"]))
         for node in graph["nodes"]
@@ -81,7 +81,13 @@ def count(graph):
 
 
 def is_state(node, parameter):
-    return node["op"] == "batchnorm" and parameter in ("mean", "variance")
+    """Whether no gradient moves it: a running statistic, or a constant."""
+    return is_frozen(node) or (node["op"] == "batchnorm" and parameter in ("mean", "variance"))
+
+
+def is_frozen(node):
+    """Whether its parameters are constants: they neither learn nor decay."""
+    return node["op"] == "affine" or bool(node.get("frozen"))
 
 
 def is_decayed(parameter):

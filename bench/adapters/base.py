@@ -25,7 +25,7 @@ import collections
 import time
 
 from bench.formats import Unsupported
-from bench.ops import sources
+from bench.ops import extras_of, is_made, sources
 
 Options = collections.namedtuple("Options", "seed variant threads device setting gpu")
 Options.__new__.__defaults__ = (0,)  # `gpu`: which of the GPUs that the trial sees it trains on
@@ -95,6 +95,11 @@ class Model(abc.ABC):
         """Save the model its own way; weights and optimiser state apart, where it can."""
 
 
+def given(name, values, batch):
+    """A loss's target or mask: what a host node made, or an array of the batch."""
+    return (values if is_made(name) else batch)[name]
+
+
 def spent_after(nodes, kept):
     """{node: names of the values that nobody reads after it}, when just these nodes are run.
 
@@ -104,9 +109,8 @@ def spent_after(nodes, kept):
     """
     last = {}
     for node in nodes:
-        name = node["name"]
-        made = [name, name + ":h", name + ":c"] if node["op"] == "lstm" else [name]
-        last.update(dict.fromkeys(sources(node) + made, name))
+        made = [node["name"]] + extras_of(node)
+        last.update(dict.fromkeys(sources(node) + made, node["name"]))
     spent = {node["name"]: [] for node in nodes}
     for name, node in last.items():
         if name not in kept:

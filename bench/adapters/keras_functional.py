@@ -8,7 +8,9 @@ import keras
 import numpy as np
 from keras import layers
 
-from bench.ops import nodes_for, sources
+from bench.formats import Unsupported
+from bench.ops import nodes_for, open_shapes, sources
+from bench.weights import is_frozen
 
 BACKEND = keras.backend.backend()
 ops = keras.ops if hasattr(keras, "ops") else keras.backend
@@ -23,10 +25,13 @@ class Net:
 
     def __init__(self, graph, operations, native):
         self.native, self._graph, self._layers = native, graph, {}
+        shapes = open_shapes(graph)
         self.values = {
             # a number a sample is a column here: Keras 2 makes one of it in any case
             spec["name"]: layers.Input(
-                tuple(spec["shape"]) or (1,), name="input_" + spec["name"], dtype=spec["dtype"]
+                tuple(shapes[spec["name"]]) or (1,),
+                name="input_" + spec["name"],
+                dtype=spec["dtype"],
             )
             for spec in graph["inputs"]
         }
@@ -49,9 +54,9 @@ class Net:
             read.update(sources(node) + [node.get("lengths")])
         return [spec["name"] for spec in self._graph["inputs"] if spec["name"] in read]
 
-    def model(self, names, outputs=None):
-        """Keras' model of these values; `outputs` are tensors made of them."""
-        inputs = [self.values[name] for name in self.inputs_for(names)]
+    def model(self, names, outputs=None, more=()):
+        """Keras' model of these values; `outputs` are tensors made of them and of `more` inputs."""
+        inputs = [self.values[name] for name in self.inputs_for(names)] + list(more)
         return keras.models.Model(inputs, outputs or [self.values[name] for name in names])
 
 
@@ -71,7 +76,12 @@ def conv2d(net, node, inputs, values):
         use_bias=node["bias"],
         name=layer_name(node),
     )
-    return net.keep(node, layer)(_zero_padded(node, inputs[0]))
+    return _kept(net, node, layer)(_zero_padded(node, inputs[0]))
+
+
+def _kept(net, node, layer):
+    layer.trainable = not is_frozen(node)
+    return net.keep(node, layer)
 
 
 def maxpool(net, node, inputs, values, pad):
@@ -81,7 +91,7 @@ def maxpool(net, node, inputs, values, pad):
         (_, height, width, channels), (rows, columns) = shape_of(x), node["padding"]
         x = layers.Lambda(
             lambda x: pad(node, x),
-            output_shape=(height + sum(rows), width + sum(columns), channels),
+            output_shape=(height and height + sum(rows), width and width + sum(columns), channels),
             name="padded_" + node["name"],
         )(x)
     size, stride = tuple(node["size"]), tuple(node["stride"])
@@ -95,6 +105,8 @@ def avgpool(net, node, inputs, values):
     y = pool(_zero_padded(node, x))
     if word == "same" or not _pads(node):
         return y
+    if None in shape_of(x)[1:]:
+        raise Unsupported("{!r} pads images of several sizes".format(node["name"]))
     share = _share_inside(node, shape_of(x)[1:3])  # zeros have been counted: taken out
     return layers.Lambda(
         lambda y: y / _constant(share),
@@ -113,7 +125,26 @@ def globalavgpool(net, node, inputs, values):
 
 def dense(net, node, inputs, values):
     layer = layers.Dense(node["units"], use_bias=node["bias"], name=layer_name(node))
-    return net.keep(node, layer)(inputs[0])
+    return _kept(net, node, layer)(inputs[0])
+
+
+class Affine(layers.Layer):
+    """A factor and an offset a channel that never learn."""
+
+    def build(self, input_shape):
+        for name, value in (("scale", "ones"), ("offset", "zeros")):
+            weight = self.add_weight(
+                name=name, shape=(input_shape[-1],), initializer=value, trainable=False
+            )
+            setattr(self, name, weight)
+        super(Affine, self).build(input_shape)
+
+    def call(self, inputs):
+        return inputs * self.scale + self.offset
+
+
+def affine(net, node, inputs, values):
+    return net.keep(node, Affine(name=layer_name(node)))(inputs[0])
 
 
 def embedding(net, node, inputs, values):
@@ -241,6 +272,8 @@ def variables_of(node, layer):
         }
     if op == "embedding":
         return {"table": layer.embeddings}
+    if op == "affine":
+        return {"scale": layer.scale, "offset": layer.offset}
     return {
         "input_kernel": layer.cell.kernel,
         "recurrent_kernel": layer.cell.recurrent_kernel,

@@ -12,7 +12,8 @@ from keras import layers
 
 from bench.adapters.base import Model
 from bench.adapters.keras_functional import Net, turned, variables_of
-from bench.ops import owner, trained_nodes
+from bench.adapters.keras_regions import has_regions, total_loss
+from bench.ops import owner, read_by_losses, trained_nodes
 from bench.weights import is_decayed, is_state
 
 
@@ -36,9 +37,20 @@ class FunctionalModel(Model):
             for node, name, variable in self._variables
             if node["name"] in trained and not is_state(node, name)
         ]
-        self._loss_outputs = [spec["output"] for spec in recipe["losses"]]
-        self._heads = _heads(recipe, net)
-        self._net_inputs = net.inputs_for(self._loss_outputs)
+        self._regions = has_regions(graph)
+        self._loss_outputs = (
+            sorted(read_by_losses(recipe))
+            if self._regions
+            else [spec["output"] for spec in recipe["losses"]]
+        )
+        targets = {}
+        if self._regions:
+            head, targets = total_loss(graph, recipe, net, self._per_place)
+            self._heads = [head]
+        else:
+            self._heads = _heads(recipe, net)
+        self._net_inputs = net.inputs_for(self._loss_outputs) + list(targets)
+        self._targets = list(targets.values())
         self._net = self._compiled(_optimizer_of(recipe, self._decayed(), training, self._native))
         self._gradient_net = None
         self._predictor = net.model(graph["outputs"])
@@ -50,13 +62,20 @@ class FunctionalModel(Model):
 
     def _compiled(self, optimizer):
         """A model that trains with this optimiser."""
-        net, losses = self._values.model(self._loss_outputs, self._heads), self._recipe["losses"]
+        net = self._values.model(self._loss_outputs, self._heads, self._targets)
+        losses = self._recipe["losses"]
+        if self._regions:
+            net.compile(optimizer=optimizer, loss=self._training.identity_loss())
+            return net
         net.compile(
             optimizer=optimizer,
             loss=[self._training.loss_of(spec, self._native) for spec in losses],
             loss_weights=[spec["weight"] for spec in losses],
         )
         return net
+
+    def _per_place(self, name, target, output):
+        return self._training.per_place(name, target, output, self._native)
 
     def _is_adjusted(self):
         return type(self._net.optimizer).__module__ == self._training.__name__

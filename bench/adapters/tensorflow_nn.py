@@ -9,6 +9,9 @@ import math
 
 import tensorflow as tf
 
+from bench.adapters.base import given
+from bench.ops import host_nodes
+
 Context = collections.namedtuple("Context", "values training native")
 """What a node may need besides its inputs: all values so far by name, and the two modes."""
 
@@ -19,14 +22,17 @@ Context = collections.namedtuple("Context", "values training native")
 def padding_word(node, source):
     """ "valid" or "same" where TensorFlow's word means just the graph's padding; else None.
 
-    `source` is the shape of the image that is padded, without the batch.
+    `source` is the shape of the image that is padded, without the batch; None where it varies.
     """
     if not any(node["padding"][0] + node["padding"][1]):
         return "valid"
     window = node.get("kernel") or node["size"]
+    lengths = [getattr(length, "value", length) for length in list(source)[:2]]
+    if None in lengths and node["stride"] != [1, 1]:
+        return None  # images of several sizes
     same = [
-        _same_padding(int(length), size, stride)
-        for length, size, stride in zip(source, window, node["stride"])
+        _same_padding(length or size, size, stride)
+        for length, size, stride in zip(lengths, window, node["stride"])
     ]
     return "same" if same == [list(padding) for padding in node["padding"]] else None
 
@@ -102,6 +108,8 @@ def concat(layer, node, inputs, context):
 
 def variables_of(node, layer):
     """{canonical parameter: variable} of the layers that are alike in both generations."""
+    if node["op"] == "affine":
+        return {"scale": layer.scale, "offset": layer.offset}
     if node["op"] == "batchnorm":
         return {
             "gamma": layer.gamma,
@@ -126,11 +134,14 @@ def total_loss(recipe, values, batch):
 
 def _loss_of(spec, values, batch):
     """One loss of the recipe: the mean over the batch, or over the places that count."""
-    places = _PER_PLACE[spec["name"]](values[spec["output"]], batch[spec["target"]])
+    target = given(spec["target"], values, batch)
+    places = _PER_PLACE[spec["name"]](values[spec["output"]], target)
     if spec["mask"] is None:
         return tf.reduce_mean(places)
-    mask = tf.cast(batch[spec["mask"]], places.dtype)
-    return tf.reduce_sum(places * mask) / tf.maximum(tf.reduce_sum(mask), 1)
+    mask = tf.cast(given(spec["mask"], values, batch), places.dtype)
+    return tf.reduce_sum(places * mask) / (
+        spec.get("divisor") or tf.maximum(tf.reduce_sum(mask), 1)
+    )
 
 
 def _softmax_cross_entropy(output, target):
@@ -141,7 +152,14 @@ def _sigmoid_cross_entropy(output, target):
     return tf.nn.sigmoid_cross_entropy_with_logits(labels=target, logits=output)
 
 
+def smooth_l1(output, target):
+    error = output - target
+    slope = tf.clip_by_value(error, -1.0, 1.0)
+    return slope * (error - 0.5 * slope)
+
+
 _PER_PLACE = {
+    "smooth-l1": smooth_l1,
     "softmax-cross-entropy": _softmax_cross_entropy,
     "sigmoid-cross-entropy": _sigmoid_cross_entropy,
     "mean-squared-error": lambda output, target: tf.square(output - target),
@@ -171,6 +189,8 @@ def dense_gradient(gradient, variable):
 def choices(graph, layers, settings, native):
     """The optimiser's settings, and what was helped or left to TensorFlow."""
     ops = {node["op"] for node in graph["nodes"]}
+    if host_nodes(graph):
+        settings = dict(settings, host_node="a NumPy function inside the graph")
     plain = {k: v for k, v in sorted(settings.items()) if isinstance(v, (bool, int, float, str))}
     if native:
         norms = [layers[node["name"]] for node in graph["nodes"] if node["op"] == "batchnorm"]

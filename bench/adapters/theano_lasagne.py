@@ -66,6 +66,21 @@ class Convolution(L.Conv2DLayer):
         return y if self.b is None else y + self.b.dimshuffle("x", 0, "x", "x")
 
 
+class Affine(L.Layer):
+    """A factor and an offset a channel that never learn."""
+
+    def __init__(self, incoming, shape):
+        super(Affine, self).__init__(incoming)
+        self._axes = [0, "x", "x"] if len(shape) == 3 else [0]
+        for name, value in (("scale", 1), ("offset", 0)):
+            constant = lasagne.init.Constant(value)
+            variable = self.add_param(constant, (shape[-1],), name, trainable=False)
+            setattr(self, name, variable)
+
+    def get_output_for(self, x, **kwargs):
+        return x * self.scale.dimshuffle(*self._axes) + self.offset.dimshuffle(*self._axes)
+
+
 class BatchNorm(L.Layer):
     """Theano's batch normalisation; in training it leaves its new statistics in `updates`."""
 

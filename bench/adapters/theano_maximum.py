@@ -15,7 +15,11 @@ def relu(x):
 def maxpool(node, x, axis):
     """The largest of a window's shifted images; rows are on `axis`, columns on the next."""
     x = padded_low(node["padding"], x, axis)
-    (rows, columns), (down, right) = node["shape"][:2], node["stride"]
+    down, right = node["stride"]
+    rows, columns = (
+        extent or (x.shape[axis + k] - node["size"][k]) // node["stride"][k] + 1  # or it varies
+        for k, extent in enumerate(node["shape"][:2])
+    )
     before = (slice(None),) * axis
     y = None
     for i in range(node["size"][0]):

@@ -10,11 +10,8 @@ import copy
 
 import numpy as np
 
-from bench.data import BY_CLASS
-from bench.ops import shapes_of
-
-_REAL_VALUED = ("sigmoid-cross-entropy", "mean-squared-error", "mean-absolute-error")
-
+from bench.data import BY_CLASS, REAL_VALUED
+from bench.ops import at_size, host_nodes, is_made, shapes_of, sizes_of
 
 # ---- graphs -------------------------------------------------------------------------------------
 
@@ -73,7 +70,7 @@ def _parameter(random, name, shape):
         return random.normal(0, 1.2 / np.sqrt(np.prod(shape[:-1])), shape)
     if name == "table":
         return random.normal(0, 1, shape)
-    if name == "gamma":
+    if name in ("gamma", "scale"):
         return random.uniform(0.5, 1.5, shape) * np.where(random.uniform(size=shape) < 0.25, -1, 1)
     if name == "variance":
         return random.uniform(0.5, 2, shape)
@@ -103,21 +100,47 @@ class Batches:
     def __init__(self, graph, recipe, seed):
         self._graph, self._recipe = graph, recipe
         self._random = np.random.RandomState(seed)
+        self._sizes = sizes_of(graph)
         self._shapes = shapes_of(graph)
 
     def rows(self, count):
-        """New rows: inputs, targets and masks by name."""
-        batch = {spec["name"]: self._input(spec, count) for spec in self._graph["inputs"]}
+        """New rows: inputs, targets and masks by name; images of one size, of several any."""
+        graph = self._graph
+        if self._sizes:
+            graph = at_size(graph, self._sizes[self._random.randint(len(self._sizes))])
+            self._shapes = shapes_of(graph)
+        batch = {spec["name"]: self._input(spec, count) for spec in graph["inputs"]}
+        for node in host_nodes(graph):
+            batch.update(self._objects(node, graph, count))
         for spec in self._recipe["losses"] + self._recipe["metrics"]:
             shape = (count,) + tuple(self._shapes[spec["output"]])
             places = shape[:-1] if spec["name"] in BY_CLASS else shape
-            if spec["target"] not in batch:
+            if spec["target"] not in batch and not is_made(spec["target"]):
                 batch[spec["target"]] = self._target(spec["target"], shape, places)
-            if spec["mask"] and spec["mask"] not in batch:
+            if spec["mask"] and spec["mask"] not in batch and not is_made(spec["mask"]):
                 mask = self._random.uniform(size=places) < 0.6
                 mask.flat[0] = True  # an empty mask is a case of its own
+                if spec.get("divisor"):
+                    mask = mask * self._random.uniform(0.3, 1.7, places)
                 batch[spec["mask"]] = mask.astype(np.float32)
         return batch
+
+    def _objects(self, node, graph, count):
+        """Boxes and their classes, some of them none; the image's true size; a seed."""
+        boxes, classes, size, seed = node["inputs"][2:]
+        image = next(spec["shape"][:2] for spec in graph["inputs"] if len(spec["shape"]) == 3)
+        true = np.round(image * self._random.uniform(0.75, 1, (count, 2)))
+        shape = (count, self._shapes[boxes][0])
+        sides = self._random.uniform(0.2, 0.7, shape + (2,)) * true[:, None]
+        corners = self._random.uniform(size=shape + (2,)) * (true[:, None] - sides)
+        kinds = self._random.randint(0, node["classes"] + 1, shape)
+        kinds[:, 0] = self._random.randint(1, node["classes"] + 1, count)  # one there is
+        return {
+            boxes: np.concatenate([corners, corners + sides], axis=-1).astype(np.float32),
+            classes: kinds.astype(np.int32),
+            size: true.astype(np.float32),
+            seed: self._random.randint(0, 1 << 20, count).astype(np.int32),
+        }
 
     def _input(self, spec, count):
         shape = (count,) + tuple(spec["shape"])
@@ -151,7 +174,7 @@ class Batches:
     def _target(self, name, shape, places):
         specs = [s for s in self._recipe["losses"] if s["target"] == name]
         kinds = {spec["name"] for spec in specs}
-        if not kinds & set(_REAL_VALUED) and places != shape:
+        if not kinds & set(REAL_VALUED) and places != shape:
             classes = min([self._shapes[s["output"]][-1] for s in specs] or [shape[-1]])
             return self._random.randint(0, classes, places).astype(np.int32)
         if "sigmoid-cross-entropy" in kinds:
@@ -161,6 +184,8 @@ class Batches:
 
 def replaced(batch, which, others):
     """The batch with the rows `which` taken from other rows."""
+    if which.all():  # which may be of another size
+        return others
     mixed = {name: value.copy() for name, value in batch.items()}
     for name, value in mixed.items():
         value[which] = others[name]

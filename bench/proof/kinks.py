@@ -7,7 +7,9 @@ other's does not, and that says nothing about formulas: such rows are drawn anew
 
 import numpy as np
 
-from bench.proof.noise import LEAN
+from bench import host
+from bench.ops import host_nodes
+from bench.proof.noise import LEAN, largest
 from bench.reference.layers import _pad, _windows
 
 
@@ -17,12 +19,52 @@ def rows_at_kinks(graph, recipe, values, batch):
     for node in graph["nodes"]:
         gap = _gap(node, values.get(node["inputs"][0], batch.get(node["inputs"][0])))
         if gap is not None:
-            near |= _within(*gap)
+            close = _within(*gap)
+            # where rows are regions, they are those of the one image
+            near |= close if len(close) == len(near) else close.any()
     for spec in recipe["losses"]:
         if spec["name"] == "mean-absolute-error":
             output, target = values[spec["output"]], batch[spec["target"]]
             near |= _within(np.abs(output - target), np.abs(output).max())
-    return near
+    return near | regions_at_ties(graph, values, batch)
+
+
+_DRAWS = 4
+"""Times that a host node is asked again, with its inputs moved a little."""
+_APART = 0.02
+"""Pixels, and anything else that it makes: other regions are further apart than this."""
+
+
+def regions_at_ties(graph, values, batch):
+    """Whether a host node chooses other regions when scores and deltas move by a rounding.
+
+    It sorts and compares: two scores or an overlap and its threshold may be equal but for rounding.
+    What is exactly equal stays so, and is told apart by its place.
+    """
+    nodes = host_nodes(graph)
+    read = [[values.get(name, batch.get(name)) for name in node["inputs"]] for node in nodes]
+    return any(_decides_by_rounding(node, inputs) for node, inputs in zip(nodes, read))
+
+
+def _decides_by_rounding(node, inputs):
+    random = np.random.RandomState(8)
+    for training in (True, False):
+        chosen = host.call(node, inputs, training)
+        for _ in range(_DRAWS):
+            moved = [_moved(value, random) for value in inputs[:2]] + list(inputs[2:])
+            other = host.call(node, moved, training)
+            # the boxes, the labels and so on; the matrices follow from the boxes
+            pairs = zip(chosen[:1] + chosen[3:], other[:1] + other[3:])
+            if max(largest(one - another) for one, another in pairs) > _APART:
+                return True
+    return False
+
+
+def _moved(value, random):
+    """Each value a little away, equal ones by the same."""
+    different, places = np.unique(value, return_inverse=True)
+    noise = random.normal(0, 2 * LEAN * largest(value), len(different))
+    return (different + noise)[places.reshape(-1)].reshape(value.shape)
 
 
 def _within(distance, largest):

@@ -4,7 +4,7 @@ import numpy as np
 
 from bench import weights
 from bench.formats import Unsupported
-from bench.ops import values_of
+from bench.ops import for_batch, host_nodes, shapes_of, values_of
 from bench.proof.compare import Mismatch, compare, compare_gradients, compare_values
 from bench.proof.noise import largest
 from bench.reference.model import Reference
@@ -43,15 +43,14 @@ def shapes(sides):
     """What leaves each node has the graph's shape, before any weights are loaded."""
     try:
         got = sides.built().activations(sides.batch())
+        sizes = shapes_of(for_batch(sides.graph, sides.batch()))
     except Unsupported:
         raise
     except Exception as error:
         _first_broken(sides, error)
         raise
-    sizes = {node["name"]: tuple(node["shape"]) for node in sides.graph["nodes"]}
     for name in values_of(sides.graph):
-        if name in sizes:
-            _same_shape(name, got[name], sizes[name])
+        _same_shape(name, got[name], tuple(sizes[name]))
 
 
 def _same_shape(name, value, wanted):
@@ -71,7 +70,8 @@ def _first_broken(sides, error):
             got = model.activations(sides.batch())
         except Exception:
             raise Mismatch("{}: {}".format(type(error).__name__, error), node=node["name"])
-        _same_shape(node["name"], got[node["name"]], tuple(node["shape"]))
+        shape = shapes_of(for_batch(graph, sides.batch()))[node["name"]]
+        _same_shape(node["name"], got[node["name"]], tuple(shape))
 
 
 def forward(sides):
@@ -118,6 +118,9 @@ def gradients(sides):
     return {"error": worst, "detail": detail}
 
 
+_ADDED = ("bias", "beta", "mean", "table", "offset")
+
+
 def kinks(sides):
     """Gradients exactly at the kinks of relu and of the losses: the formats say what is right.
 
@@ -126,7 +129,7 @@ def kinks(sides):
     """
     start = {
         node: {
-            name: np.zeros_like(value) if name in ("bias", "beta", "mean", "table") else value
+            name: np.zeros_like(value) if name in _ADDED else value
             for name, value in values.items()
         }
         for node, values in sides.start().items()
@@ -163,6 +166,8 @@ def kinks(sides):
 
 
 def _is_real_input(sides, name):
+    if any(name in node["inputs"] for node in host_nodes(sides.graph)):
+        return False
     return any(s["name"] == name and s["dtype"] == "float32" for s in sides.graph["inputs"])
 
 

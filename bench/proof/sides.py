@@ -11,7 +11,7 @@ import functools
 import numpy as np
 
 from bench import weights
-from bench.ops import nodes_for, trained_nodes
+from bench.ops import host_nodes, nodes_for, trained_nodes
 from bench.proof import drawn
 from bench.proof.kinks import rows_at_kinks
 from bench.proof.noise import Copies, largest
@@ -96,7 +96,11 @@ class Sides:
     def batches(self):
         """The batch and some more: what few rows show by luck alone, more of them do."""
         others = drawn.Batches(self.graph, self.recipe, 19)
-        return [self.batch()] + [others.rows(self.size) for _ in range(MORE)]
+        if host_nodes(self.graph):  # whose values jump at a near tie
+            more = [self.kept_from_kinks(self.reference(), others)[0] for _ in range(MORE)]
+        else:
+            more = [others.rows(self.size) for _ in range(MORE)]
+        return [self.batch()] + more
 
     def kept_from_kinks(self, reference, batches, rows=None):
         """(a batch, whether none of its rows stands at a kink of the reference as it now is)."""

@@ -18,6 +18,7 @@ from bench.proof import drawn
 from bench.proof.compare import FLOOR, Mismatch, compare_step
 from bench.proof.noise import FACTOR, Copies, largest
 from bench.reference.optimizers import Optimizer
+from bench.weights import is_frozen
 
 _LARGEST_LOSS = 1e8
 _LARGEST_WEIGHT = 1e4
@@ -29,7 +30,8 @@ class Walk:
 
     def __init__(self, sides, model, reference, graph, recipe):
         self._nodes = trained_nodes(graph, recipe)
-        self._names = {node["name"] for node in self._nodes}
+        self._frozen = {node["name"] for node in graph["nodes"] if is_frozen(node)}
+        self._names = {node["name"] for node in self._nodes} - self._frozen
         self.model, self.reference = model, reference
         self._copies = Copies(graph, recipe)
         self._recipe = recipe
@@ -115,11 +117,12 @@ class Walk:
             return difference
 
     def _left_alone(self, moved, when):
-        """What no loss reaches does not move."""
+        """What no loss reaches does not move, nor does what is frozen."""
         for node, values in sorted(moved.items()):
             for name, value in sorted(values.items()):
                 if node not in self._names and largest(value):
-                    detail = "no loss reaches it, and yet it moved by {:.3g}".format(largest(value))
+                    why = "it is frozen" if node in self._frozen else "no loss reaches it"
+                    detail = "{}, and yet it moved by {:.3g}".format(why, largest(value))
                     raise Mismatch(when + detail, node="{}/{}".format(node, name))
 
     def ended(self):

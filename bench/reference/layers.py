@@ -7,6 +7,7 @@ the parameters (a dictionary). The LSTM, which has states too, is in lstm.py.
 
 import numpy as np
 
+from bench import host
 from bench.reference import lstm
 
 
@@ -289,6 +290,39 @@ def concat_backward(node, edges, dy):
     return np.split(dy, edges, axis=-1), {}
 
 
+def affine(node, inputs, p, context):
+    return inputs[0] * p["scale"] + p["offset"], p["scale"]
+
+
+def affine_backward(node, scale, dy):
+    return [dy * scale], {}
+
+
+def proposals(node, inputs, p, context):
+    """The boxes, and what else the node makes, in the order of `ops.EXTRAS`."""
+    return host.call(node, inputs, context.training), None
+
+
+def proposals_backward(node, cache, dy):
+    raise AssertionError("no gradient goes into a host node")
+
+
+def roialign(node, inputs, p, context):
+    """Wy F Wx' of every region; the rows are the regions of the one image."""
+    (image,), wy, wx = inputs
+    height, width, channels = image.shape
+    across = wy.reshape(-1, height) @ image.reshape(height, -1)
+    across = across.reshape(wy.shape[:2] + (width, channels))
+    return np.matmul(wx[:, None], across), (wy, wx, image.shape)
+
+
+def roialign_backward(node, cache, dy):
+    wy, wx, shape = cache
+    across = np.matmul(wx.transpose(0, 2, 1)[:, None], dy)
+    image = wy.reshape(-1, shape[0]).T @ across.reshape(-1, shape[1] * shape[2])
+    return [image.reshape((1,) + shape), None, None], {}
+
+
 OPERATIONS = {
     "conv2d": (conv2d, conv2d_backward),
     "maxpool": (maxpool, maxpool_backward),
@@ -306,5 +340,8 @@ OPERATIONS = {
     "flatten": (flatten, flatten_backward),
     "add": (add, add_backward),
     "concat": (concat, concat_backward),
+    "affine": (affine, affine_backward),
+    "proposals": (proposals, proposals_backward),
+    "roialign": (roialign, roialign_backward),
 }
 """The forward and the backward pass of each op."""

@@ -1,11 +1,11 @@
-"""Losses and their gradients; each the mean over what `mask` lets count."""
+"""Losses and their gradients; each the mean over what `mask` lets count, or a weighted sum."""
 
 import numpy as np
 
 from bench.reference.lstm import sigmoid
 
 
-def loss_and_gradient(name, output, target, mask=None, lean=0.0):
+def loss_and_gradient(name, output, target, mask=None, lean=0.0, divisor=None):
     """(loss, gradient of the output). `lean` as in `layers.Context`."""
     places = output.shape[:-1] if name == "softmax-cross-entropy" else output.shape
     for array, what in ((target, "target"), (mask, "mask")):
@@ -14,7 +14,8 @@ def loss_and_gradient(name, output, target, mask=None, lean=0.0):
             raise ValueError(words.format(name, output.shape, what, places, array.shape))
     values, gradient = PER_PLACE[name](output, target, lean)
     weight = np.ones(places, output.dtype) if mask is None else mask.astype(output.dtype)
-    weight = weight / max(weight.sum(), 1)  # a batch in which nothing counts has no loss
+    # a batch in which nothing counts has no loss
+    weight = weight / (divisor or max(weight.sum(), 1))
     spread = weight[..., None] if gradient.ndim > weight.ndim else weight
     return float((values * weight).sum()), gradient * spread
 
@@ -41,9 +42,16 @@ def _absolute(output, target, lean):
     return np.abs(difference), np.sign(difference + lean * np.abs(output).max())
 
 
+def _smooth(output, target, lean):
+    difference = output - target
+    slope = np.clip(difference, -1, 1)
+    return slope * (difference - slope / 2), slope
+
+
 PER_PLACE = {
     "softmax-cross-entropy": _softmax_cross_entropy,
     "sigmoid-cross-entropy": _sigmoid_cross_entropy,
     "mean-squared-error": _squared,
     "mean-absolute-error": _absolute,
+    "smooth-l1": _smooth,
 }

@@ -4,12 +4,12 @@ import os
 
 import numpy as np
 
-from bench.adapters.base import Model
-from bench.ops import nodes_for, sources, trained_nodes, values_of
+from bench.adapters.base import Model, given
+from bench.ops import extras_of, nodes_for, sources, trained_nodes, values_of
 from bench.reference.layers import OPERATIONS, Context
 from bench.reference.losses import loss_and_gradient
 from bench.reference.optimizers import Optimizer
-from bench.weights import initial_weights
+from bench.weights import initial_weights, is_frozen
 
 
 class Reference(Model):
@@ -81,8 +81,8 @@ class Reference(Model):
         """Every value's gradient on its way back to the node that made it."""
         return gradient
 
-    def _loss(self, name, output, target, mask):
-        return loss_and_gradient(name, output, target, mask, self._lean)
+    def _loss(self, name, output, target, mask, divisor=None):
+        return loss_and_gradient(name, output, target, mask, self._lean, divisor)
 
     _lean = 0.0
     _choice = None
@@ -107,9 +107,16 @@ class Reference(Model):
                 values[name + ":c"] = self._passed(name, c)
                 last = node["output"] == "last"
                 values[name] = values[name + ":h"] if last else self._passed(name, sequence)
+                continue
+            inputs = [values[source] for source in node["inputs"]]
+            value, caches[name] = forward(node, inputs, parameters, context)
+            if node["op"] == "proposals":  # the same function for all: nothing is disturbed
+                value, *more = (
+                    each.astype(self._dtype) if each.dtype.kind == "f" else each for each in value
+                )
+                values.update(zip(extras_of(node), more))
+                values[name] = value
             else:
-                inputs = [values[source] for source in node["inputs"]]
-                value, caches[name] = forward(node, inputs, parameters, context)
                 values[name] = self._passed(name, value)
         return values, caches
 
@@ -119,16 +126,18 @@ class Reference(Model):
         values, caches = self._forward(batch, self._trained, context)
         flowing, total = {}, 0.0
         for spec in self._recipe["losses"]:
-            output, target = values[spec["output"]], batch[spec["target"]]
-            mask = batch[spec["mask"]] if spec["mask"] else None
+            output, target = values[spec["output"]], given(spec["target"], values, batch)
+            mask = given(spec["mask"], values, batch) if spec["mask"] else None
             if target.dtype.kind == "f":
                 target = target.astype(self._dtype)
-            loss, gradient = self._loss(spec["name"], output, target, mask)
+            loss, gradient = self._loss(spec["name"], output, target, mask, spec.get("divisor"))
             total += spec["weight"] * loss
             _flow(flowing, spec["output"], (spec["weight"] * gradient).astype(self._dtype))
         gradients = {}
         for node in reversed(self._trained):
             name = node["name"]
+            if node["op"] == "proposals":
+                continue
             if node["op"] == "lstm":
                 upstream, grads = self._lstm_backward(node, caches[name], values, flowing)
             else:
@@ -138,7 +147,7 @@ class Reference(Model):
             for source, gradient in zip(sources(node), upstream):
                 if gradient is not None:
                     _flow(flowing, source, gradient)
-            if grads:
+            if grads and not is_frozen(node):
                 gradients[name] = grads
         return total, gradients, context.state
 

@@ -18,7 +18,10 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _LARGEST_COUNT = 2**53
 _MOST_TIMES = 10_000
 """Of predictions."""
-_SCORES = ("accuracy", "binary-accuracy", "greedy-accuracy")
+_SCORES = (
+    "accuracy", "binary-accuracy", "greedy-accuracy", "average-precision", "average-precision-11",
+    "boxes-found",
+)  # fmt: skip
 """Metrics from 0 to 1; a mean error and a perplexity are 0 or more."""
 
 
@@ -36,6 +39,10 @@ def _times_ms(value: Any) -> bool:
     # a NaN is neither the least nor the largest, but the sum of all is NaN then
     within = not value or (min(value) >= 0 and max(value) <= 1000 * LONGEST_S)
     return within and not math.isnan(sum(value))
+
+
+def _ms_or_none(value: Any) -> bool:
+    return value is None or _times_ms([value])
 
 
 def _times_or_none(value: Any) -> bool:
@@ -124,6 +131,8 @@ EVENTS: dict[str, dict[str, Callable[[Any], bool]]] = {
         "validation": _metrics_or_none,
         "train_s": is_time,
         "first": _count,
+        "host_ms": _ms_or_none,
+        "host_ms_median": _ms_or_none,
     },
     "check": {
         "name": _name,

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dlbench.planning import recipes
-from dlbench.planning.graph import Graph, GraphError
+from dlbench.planning.graph import Graph, GraphError, extra_shapes
 
 Item = TypeVar("Item")
 Arrays = dict[str, np.ndarray]
@@ -149,7 +149,8 @@ def _conv2d(d: _Drawing) -> bool:
     size = (d.dice.integer(1, 4), d.dice.integer(1, 4))
     made = d.graph.conv2d(
         x, d.dice.integer(1, 5), size, stride=(d.dice.integer(1, 3), d.dice.integer(1, 3)),
-        padding=_padding(d.dice, size, 3), bias=d.dice.chance(0.6), name=d.name(),
+        padding=_padding(d.dice, size, 3), bias=d.dice.chance(0.6), frozen=d.dice.chance(0.1),
+        name=d.name(),
     )  # fmt: skip
     return _kept(d, made)
 
@@ -182,7 +183,8 @@ def _batchnorm(d: _Drawing) -> bool:
 def _dense(d: _Drawing) -> bool:
     x = d.any_of(1, 2)
     return x is not None and _kept(d, d.graph.dense(
-        x, d.dice.integer(1, 6), bias=d.dice.chance(0.7), name=d.name()
+        x, d.dice.integer(1, 6), bias=d.dice.chance(0.7), frozen=d.dice.chance(0.1),
+        name=d.name(),
     ))  # fmt: skip
 
 
@@ -271,6 +273,10 @@ DRAW = {
     "flatten": lambda d: _elementwise(d, "flatten"),
     "add": _add,
     "concat": _concat,
+    "affine": lambda d: _elementwise(d, "affine"),
+    # they need images with boxes, and a batch of one: `voc2012-faster-rcnn` has them
+    "proposals": lambda d: False,
+    "roialign": lambda d: False,
 }
 
 
@@ -288,7 +294,10 @@ def _recipe(dice: Dice, graph: dict[str, Any]) -> dict[str, Any]:
             name, target = dice.choice(recipes.LOSSES), f"target{number}{head}"
             mask = f"mask{number}{head}" if dice.chance(0.3) else None
             weight = dice.choice((1.0, 1.0, 0.3, 2.5, 0.0))
-            losses.append(recipes.loss(name, output, target, mask=mask, weight=weight))
+            divisor = dice.number(1.0, 9.0) if mask and dice.chance(0.3) else None
+            losses.append(
+                recipes.loss(name, output, target, mask=mask, weight=weight, divisor=divisor)
+            )
             scored = {"softmax-cross-entropy": "accuracy"}.get(name, "mean-squared-error")
             metrics.append(recipes.metric(scored, output, target, mask=mask))
     return recipes.recipe(
@@ -329,8 +338,7 @@ def arrays_for(graph: dict[str, Any], recipe: dict[str, Any], rows: int, seed: i
     shapes = {spec["name"]: spec["shape"] for spec in graph["inputs"]}
     for node in graph["nodes"]:
         shapes[node["name"]] = node["shape"]
-        if node["op"] == "lstm":
-            shapes[f"{node['name']}:h"] = shapes[f"{node['name']}:c"] = [node["units"]]
+        shapes |= extra_shapes(node, shapes)
     arrays: Arrays = {}
     for spec in graph["inputs"]:
         shape = (rows, *spec["shape"])
@@ -354,5 +362,6 @@ def arrays_for(graph: dict[str, Any], recipe: dict[str, Any], rows: int, seed: i
         else:
             arrays[spec["target"]] = draw.normal(size=shape).astype(np.float32)
         if spec["mask"]:
-            arrays[spec["mask"]] = draw.randint(0, 2, shape).astype(np.float32)
+            mask = draw.randint(0, 2, shape) * (draw.uniform(0, 2) if "divisor" in spec else 1)
+            arrays[spec["mask"]] = mask.astype(np.float32)
     return arrays

@@ -131,10 +131,11 @@ def test_every_metric_of_a_trial_is_named() -> None:
     }  # fmt: skip
     for first in ("accuracy", "mean-absolute-error", "mean-squared-error", "perplexity"):
         epoch = {"epoch": 1, "loss": 1.0, "steps_ms": [2.0, 1.0, 1.0], "first": 1, "train_s": 1.0,
-                 "metrics": {first: 0.5}}  # fmt: skip
+                 "metrics": {first: 0.5}, "host_ms": 1.0}  # fmt: skip
         events = [Event(1.0, "epoch", epoch), Event(2.0, "epoch", {**epoch, "epoch": 2})]
         names |= set(measure([*events, Event(2.0, "result", result)], phases, 1))
-    of_recipe = {"accuracy", "mae", "mse", "perplexity", "greedy_accuracy"}
+    of_recipe = {"accuracy", "mae", "mse", "perplexity", "greedy_accuracy", "map", "map_11",
+                 "boxes_found"}  # fmt: skip
     assert names - of_recipe == set(keys("Metrics"))
     assert all(f"`{name}`" in section("Metrics") for name in names & of_recipe)
     assert of_recipe <= names

@@ -6,9 +6,11 @@ from chainer import functions as F
 from chainer import links as L
 from chainer.backends import cuda
 
+from bench import host
 from bench.adapters.base import spent_after
 from bench.adapters.channels_first import symmetric
-from bench.ops import shapes_of
+from bench.ops import extras_of, shapes_of
+from bench.weights import is_frozen
 
 
 class Net(chainer.Chain):
@@ -60,12 +62,22 @@ def _batchnorm_link(node, features, native):
     return L.BatchNormalization(features, decay=node["keep"], eps=node["epsilon"])
 
 
+class Affine(chainer.Link):
+    """A factor and an offset a channel that never learn."""
+
+    def __init__(self, features):
+        super(Affine, self).__init__()
+        self.add_persistent("scale", np.ones(features, np.float32))
+        self.add_persistent("offset", np.zeros(features, np.float32))
+
+
 LINKS = {
     "conv2d": _conv2d_link,
     "batchnorm": _batchnorm_link,
     "dense": lambda node, features, native: L.Linear(
         features, node["units"], nobias=not node["bias"]
     ),
+    "affine": lambda node, features, native: Affine(features),
     "embedding": lambda node, features, native: L.EmbedID(node["vocabulary"], node["units"]),
     "lstm": lambda node, features, native: L.NStepLSTM(1, features, node["units"], 0.0),
 }
@@ -76,7 +88,14 @@ LINKS = {
 
 def _conv2d(net, node, inputs, values):
     x = inputs[0] if symmetric(node["padding"]) else _padded(node, inputs[0])
-    return net.link(node)(x)
+    link = net.link(node)
+    if is_frozen(node):  # arrays instead of parameters: nothing is differentiated
+        return F.convolution_2d(x, link.W.array, _constant_bias(link), link.stride, link.pad)
+    return link(x)
+
+
+def _constant_bias(link):
+    return None if link.b is None else link.b.array
 
 
 def _maxpool(net, node, inputs, values):
@@ -114,7 +133,38 @@ def _over_image(pool):
 
 
 def _dense(net, node, inputs, values):
-    return _over_last_axis(net.link(node), inputs[0])
+    link = net.link(node)
+    if is_frozen(node):
+        bias = _constant_bias(link)
+        return _over_last_axis(lambda x: F.linear(x, link.W.array, bias), inputs[0])
+    return _over_last_axis(link, inputs[0])
+
+
+def _affine(net, node, inputs, values):
+    link, x = net.link(node), inputs[0]
+    axis = 2 if x.ndim == 3 else 1  # of the channels
+    return F.bias(F.scale(x, link.scale, axis), link.offset, axis)
+
+
+def _proposals(net, node, inputs, values):
+    arrays = [cuda.to_cpu(getattr(x, "array", x)) for x in inputs]
+    read = [x.transpose(0, 2, 3, 1) if x.ndim == 4 else x for x in arrays]
+    made = host.call(node, read, chainer.config.train)
+    made = [chainer.as_variable(net.xp.asarray(value)) for value in made]
+    values.update(zip(extras_of(node), made[1:]))
+    return made[0]
+
+
+def _roialign(net, node, inputs, values):
+    """Two products for all regions together: rows first, then columns."""
+    image, wy, wx = inputs
+    _, channels, height, width = image.shape
+    rows, pool = wy.shape[:2]
+    image = F.reshape(F.transpose(image[0], (1, 0, 2)), (height, channels * width))
+    across = F.matmul(F.reshape(wy, (-1, height)), image)
+    across = F.reshape(across, (rows, pool * channels, width))
+    cells = F.matmul(across, wx, transb=True)
+    return F.transpose(F.reshape(cells, (rows, pool, channels, pool)), (0, 2, 1, 3))
 
 
 def _over_last_axis(link, x):
@@ -191,6 +241,9 @@ OPERATIONS = {
     "flatten": _flatten,
     "add": lambda net, node, inputs, values: F.add(*inputs),
     "concat": _concat,
+    "affine": _affine,
+    "proposals": _proposals,
+    "roialign": _roialign,
 }
 
 
@@ -214,6 +267,8 @@ def arrays_of(node, link):
         }
     if op == "embedding":
         return {"table": [link.W]}
+    if op == "affine":
+        return {"scale": [link.scale], "offset": [link.offset]}
     # one matrix a gate, in the order i, f, g, o: of the input, then of the state
     return {
         "input_kernel": [getattr(link[0], "w{}".format(k)) for k in range(4)],

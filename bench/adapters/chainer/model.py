@@ -18,7 +18,7 @@ from bench.adapters.chainer.training import (
     set_rate,
 )
 from bench.adapters.channels_first import Layout, value_in
-from bench.ops import nodes_for, trained_nodes, values_of
+from bench.ops import host_nodes, nodes_for, read_by_losses, trained_nodes, values_of
 from bench.weights import is_state
 
 
@@ -32,7 +32,7 @@ class ChainerModel(Model):
             self._net.to_gpu(options.gpu)
         self._trained = trained_nodes(graph, recipe)
         self._predicted = nodes_for(graph, graph["outputs"])
-        self._heads = {spec["output"] for spec in recipe["losses"]}
+        self._heads = read_by_losses(recipe)
         self._optimizer = optimizer_of(recipe, self._net, self._parameters(), self._native)
         self._steps = 0
         self._corrects_adam = corrects_adam(recipe, self._native)
@@ -46,6 +46,8 @@ class ChainerModel(Model):
             "weight decay": "on every parameter" if self._native else "on kernels and tables",
             "lstm": "NStepLSTM over ragged rows",
         }
+        if host_nodes(graph):
+            self.path["host node"] = "called between layers"
 
     def _parameters(self):
         """(node, canonical name, Chainer's parameters) of everything that learns."""

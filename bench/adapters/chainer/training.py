@@ -7,6 +7,7 @@ from chainer import optimizers
 from chainer.backends import cuda
 from chainer.optimizers import ada_delta, nesterov_ag
 
+from bench.adapters.base import given
 from bench.formats import Unsupported
 from bench.weights import is_decayed
 
@@ -15,15 +16,29 @@ from bench.weights import is_decayed
 
 def loss_of(spec, values, batch):
     """One loss of the recipe: the mean over the batch, or over the places that count."""
-    output, target = values[spec["output"]], batch[spec["target"]]
-    mask = batch[spec["mask"]] if spec["mask"] else None
-    if spec["name"] == "softmax-cross-entropy":
+    output, target = values[spec["output"]], _array(spec["target"], values, batch)
+    mask = _array(spec["mask"], values, batch) if spec["mask"] else None
+    divisor = spec.get("divisor")
+    if spec["name"] == "softmax-cross-entropy" and not divisor:
         return _softmax_cross_entropy(output, target, mask)
-    mean, per_place = _REAL_VALUED[spec["name"]]
+    mean, per_place = _PER_PLACE[spec["name"]]
     if mask is None:
         return mean(output, target)
     mask = mask.astype(np.float32)
-    return F.sum(per_place(output, target) * mask) / max(float(mask.sum()), 1.0)
+    return F.sum(per_place(output, target) * mask) / (divisor or max(float(mask.sum()), 1.0))
+
+
+def _array(name, values, batch):
+    value = given(name, values, batch)
+    return getattr(value, "array", value)
+
+
+def _softmax_of_each(output, target):
+    if output.ndim != 3:
+        return F.softmax_cross_entropy(output, target, reduce="no")
+    rows = F.reshape(output, (-1, output.shape[-1]))
+    places = F.softmax_cross_entropy(rows, target.reshape(-1), reduce="no")
+    return F.reshape(places, target.shape)
 
 
 def _softmax_cross_entropy(output, target, mask):
@@ -39,7 +54,15 @@ def _sigmoid_cross_entropy(output, target):
     return F.softplus(output) - output * target
 
 
-_REAL_VALUED = {
+def _smooth_l1(output, target):
+    error = output - target
+    slope = F.clip(error, -1.0, 1.0)
+    return slope * (error - 0.5 * slope)
+
+
+_PER_PLACE = {
+    "softmax-cross-entropy": (F.softmax_cross_entropy, _softmax_of_each),
+    "smooth-l1": (lambda output, target: F.mean(_smooth_l1(output, target)), _smooth_l1),
     "sigmoid-cross-entropy": (
         lambda output, target: F.mean(_sigmoid_cross_entropy(output, target)),
         _sigmoid_cross_entropy,

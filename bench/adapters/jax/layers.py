@@ -1,10 +1,12 @@
 """The graph as nnx modules: one function for each op, and where each layer keeps its weights."""
 
+import jax
 import jax.numpy as jnp
 from flax import nnx
 from jax import lax
 
-from bench.ops import shapes_of
+from bench import host
+from bench.ops import extras_of, shapes_of
 
 
 class Net(nnx.Module):
@@ -84,12 +86,23 @@ def _padding(node):
     return [tuple(pad) for pad in node["padding"]]
 
 
+class Affine(nnx.Module):
+    """A factor and an offset a channel that never learn."""
+
+    def __init__(self, features):
+        self.scale, self.offset = (nnx.Variable(f(features)) for f in (jnp.ones, jnp.zeros))
+
+    def __call__(self, x):
+        return x * self.scale[...] + self.offset[...]
+
+
 LAYERS = {
     "conv2d": _conv2d_layer,
     "batchnorm": _batchnorm_layer,
     "dense": _dense_layer,
     "embedding": _embedding_layer,
     "lstm": _lstm_layer,
+    "affine": lambda node, features, native, rngs: Affine(features),
     "dropout": lambda node, features, native, rngs: nnx.Dropout(node["rate"], rngs=rngs),
 }
 
@@ -147,6 +160,26 @@ def _dropout(net, node, inputs, values, training):
     return net.layer(node)(inputs[0], deterministic=not training)
 
 
+def _proposals(net, node, inputs, values, training):
+    rows, columns = inputs[0].shape[1:3]
+    shapes = host.shapes_of(node, rows, columns, training)
+    shapes = [jax.ShapeDtypeStruct(shape, kind) for shape, kind in shapes]
+    read = [lax.stop_gradient(x) for x in inputs]
+    made = jax.pure_callback(lambda *arrays: host.call(node, arrays, training), shapes, *read)
+    values.update(zip(extras_of(node), made[1:]))
+    return made[0]
+
+
+def _roialign(net, node, inputs, values, training):
+    """Two products for all regions together: rows first, then columns."""
+    image, wy, wx = inputs
+    _, height, width, channels = image.shape
+    rows, pool = wy.shape[:2]
+    across = wy.reshape(-1, height) @ image[0].transpose(0, 2, 1).reshape(height, -1)
+    cells = jnp.matmul(across.reshape(rows, pool * channels, width), wx.transpose(0, 2, 1))
+    return cells.reshape(rows, pool, channels, pool).transpose(0, 1, 3, 2)
+
+
 def _flatten(net, node, inputs, values, training):
     return inputs[0].reshape(inputs[0].shape[0], -1)
 
@@ -168,6 +201,9 @@ OPERATIONS = {
     "flatten": _flatten,
     "add": lambda net, node, inputs, values, training: sum(inputs[1:], inputs[0]),
     "concat": lambda net, node, inputs, values, training: jnp.concatenate(inputs, -1),
+    "affine": _apply_layer,
+    "proposals": _proposals,
+    "roialign": _roialign,
 }
 
 
@@ -191,6 +227,8 @@ def variables_of(node, layer):
         }
     if op == "embedding":
         return {"table": layer.embedding}
+    if op == "affine":
+        return {"scale": layer.scale, "offset": layer.offset}
     return {
         "input_kernel": layer.cell.dense_i.kernel,
         "recurrent_kernel": layer.cell.dense_h.kernel,

@@ -11,8 +11,8 @@ from flax import nnx
 from bench.adapters.base import Model
 from bench.adapters.jax.layers import Net, key_of, variables_of
 from bench.adapters.jax.training import loss_of, optimizer_of, set_rate
-from bench.ops import nodes_for, trained_nodes, values_of
-from bench.weights import is_decayed
+from bench.ops import host_nodes, nodes_for, trained_nodes, values_of
+from bench.weights import is_decayed, is_frozen
 
 
 class JaxModel(Model):
@@ -21,7 +21,7 @@ class JaxModel(Model):
         native = options.setting == "native"
         self._trained = trained_nodes(graph, recipe)
         self._predicted = nodes_for(graph, graph["outputs"])
-        self._trained_keys = {key_of(node) for node in self._trained}
+        self._trained_keys = {key_of(node) for node in self._trained if not is_frozen(node)}
         self._split(Net(graph, native, nnx.Rngs(options.seed)))
         self._optimizer = optimizer_of(recipe, None if native else self._decayed(), native)
         self._slots = self._optimizer.init(self._params)
@@ -37,6 +37,8 @@ class JaxModel(Model):
             "weight decay": "on every parameter" if native else "on kernels and tables",
             "batchnorm": "flax's defaults, biased" if native else "explicit, accurate variance",
         }
+        if host_nodes(graph):
+            self.path["host node"] = "pure_callback; compiled once for each size of image"
 
     # ---- state: what is trained, and the others (statistics, random keys, what no loss reaches)
 
@@ -56,7 +58,8 @@ class JaxModel(Model):
                     yield node["name"], name, variable
 
     def _trained_variables(self, net):
-        for node, name, variable in self._variables(net, self._trained):
+        learning = [node for node in self._trained if not is_frozen(node)]
+        for node, name, variable in self._variables(net, learning):
             if isinstance(variable, nnx.Param):
                 yield node, name, variable
 

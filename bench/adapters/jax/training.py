@@ -4,16 +4,19 @@ import jax.numpy as jnp
 import optax
 from jax import lax
 
+from bench.adapters.base import given
+
 # ---- losses -------------------------------------------------------------------------------------
 
 
 def loss_of(spec, values, batch):
     """One loss of the recipe: the mean over the batch, or over the places that count."""
-    places = _PER_PLACE[spec["name"]](values[spec["output"]], batch[spec["target"]])
+    target = given(spec["target"], values, batch)
+    places = _PER_PLACE[spec["name"]](values[spec["output"]], target)
     if spec["mask"] is None:
         return places.mean()
-    mask = batch[spec["mask"]].astype(places.dtype)
-    return (places * mask).sum() / jnp.maximum(mask.sum(), 1.0)
+    mask = given(spec["mask"], values, batch).astype(places.dtype)
+    return (places * mask).sum() / (spec.get("divisor") or jnp.maximum(mask.sum(), 1.0))
 
 
 def _absolute_error(output, target):
@@ -22,7 +25,14 @@ def _absolute_error(output, target):
     return difference * lax.stop_gradient(jnp.sign(difference))
 
 
+def _smooth_l1(output, target):
+    error = output - target
+    slope = jnp.clip(error, -1.0, 1.0)
+    return slope * (error - 0.5 * slope)
+
+
 _PER_PLACE = {
+    "smooth-l1": _smooth_l1,
     "softmax-cross-entropy": optax.softmax_cross_entropy_with_integer_labels,
     "sigmoid-cross-entropy": optax.sigmoid_binary_cross_entropy,
     "mean-squared-error": optax.squared_error,

@@ -4,6 +4,7 @@ from keras import backend as K
 from keras import layers
 
 from bench.adapters import keras_functional as functional
+from bench.adapters import keras_regions as regions
 from bench.adapters.keras_functional import BACKEND, layer_name
 
 if BACKEND == "theano":
@@ -157,4 +158,7 @@ OPERATIONS = {
     "flatten": functional.flatten,
     "add": functional.add,
     "concat": functional.concat,
+    "affine": functional.affine,
+    "proposals": regions.proposals,
+    "roialign": regions.roialign,
 }

@@ -21,9 +21,19 @@ def loss_of(spec, native):
         target, mask = y_true[..., :size], y_true[..., size:]
         places = K.cast(K.prod(K.shape(mask)), K.floatx())
         values = _PER_PLACE[spec["name"]](target, y_pred, native) * mask
-        return _mean_by_sample(values * (places / K.maximum(K.sum(mask), 1.0)))
+        divisor = spec.get("divisor") or K.maximum(K.sum(mask), 1.0)
+        return _mean_by_sample(values * (places / divisor))
 
     return loss
+
+
+def identity_loss():
+    """Of a model whose output is its loss."""
+    return lambda y_true, y_pred: y_pred
+
+
+def per_place(name, target, output, native):
+    return _PER_PLACE[name](target, output, native)
 
 
 def _mean_by_sample(values):
@@ -48,7 +58,14 @@ def _sigmoid_cross_entropy(target, logits, native):
     return K.softplus(logits) - target * logits
 
 
+def _smooth_l1(target, output, native):
+    error = output - target
+    slope = K.clip(error, -1.0, 1.0)
+    return slope * (error - 0.5 * slope)
+
+
 _PER_PLACE = {
+    "smooth-l1": _smooth_l1,
     "softmax-cross-entropy": _softmax_cross_entropy,
     "sigmoid-cross-entropy": _sigmoid_cross_entropy,
     "mean-squared-error": lambda target, output, native: K.square(output - target),

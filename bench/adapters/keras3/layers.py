@@ -3,6 +3,7 @@
 from keras import layers, ops
 
 from bench.adapters import keras_functional as functional
+from bench.adapters import keras_regions as regions
 from bench.adapters.keras_functional import BACKEND, layer_name, shape_of
 
 
@@ -85,4 +86,7 @@ OPERATIONS = {
     "flatten": functional.flatten,
     "add": functional.add,
     "concat": functional.concat,
+    "affine": functional.affine,
+    "proposals": regions.proposals,
+    "roialign": regions.roialign,
 }

@@ -20,11 +20,23 @@ class PlaceLoss(keras.losses.Loss):
 
     def __init__(self, spec):
         # with a mask the mean is over the places that count; Keras' "mean" is over all
-        super().__init__(reduction="mean_with_sample_weight" if spec["mask"] else "mean")
+        reduction = "mean_with_sample_weight" if spec["mask"] else "mean"
+        self._divisor = spec.get("divisor")
+        super().__init__(reduction="sum" if self._divisor else reduction)
         self._per_place = _PER_PLACE[spec["name"]]
 
     def call(self, y_true, y_pred):
-        return self._per_place(y_true, _without_past(y_pred))
+        places = self._per_place(y_true, _without_past(y_pred))
+        return places / self._divisor if self._divisor else places
+
+
+def identity_loss():
+    """Of a model whose output is its loss."""
+    return lambda y_true, y_pred: y_pred[..., 0]
+
+
+def per_place(name, target, output, native):
+    return _PER_PLACE[name](target, _without_past(output))
 
 
 def _without_past(output):
@@ -43,7 +55,14 @@ def _absolute(difference):
     return ops.abs(difference)
 
 
+def _smooth_l1(target, output):
+    error = output - target
+    slope = ops.clip(error, -1.0, 1.0)
+    return slope * (error - 0.5 * slope)
+
+
 _PER_PLACE = {
+    "smooth-l1": _smooth_l1,
     "softmax-cross-entropy": lambda target, logits: ops.sparse_categorical_crossentropy(
         target, logits, from_logits=True
     ),

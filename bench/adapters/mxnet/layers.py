@@ -5,7 +5,8 @@ from mxnet.gluon import nn, rnn
 
 from bench.adapters.base import spent_after
 from bench.adapters.channels_first import symmetric
-from bench.ops import shapes_of, sources, states_read
+from bench.ops import owner, shapes_of, sources, states_read
+from bench.weights import is_frozen
 
 _RELEASE = tuple(int(part) for part in mx.__version__.split(".")[:2])
 _LOWEST = -3e38  # below any value, and within what MXNet reads as a float32
@@ -21,7 +22,9 @@ class Layers(object):
         self._by_name = {}
         for node in graph["nodes"]:
             if node["op"] in LAYERS:
-                self._by_name[node["name"]] = LAYERS[node["op"]](self, node)
+                layer = self._by_name[node["name"]] = LAYERS[node["op"]](self, node)
+                if is_frozen(node):
+                    layer.collect_params().setattr("grad_req", "null")
 
     def of(self, node):
         return self._by_name.get(node["name"])
@@ -46,6 +49,10 @@ class Net(nn.HybridBlock):
         for node in nodes:
             if layers.of(node) is not None:
                 self.register_child(layers.of(node), node["name"])
+
+    def makes(self, name):
+        """Whether this value comes out of one of the nodes."""
+        return owner(name) in self._spent
 
     def hybrid_forward(self, F, *arrays):
         values = self.run(F, dict(zip(self.inputs, arrays)))
@@ -111,6 +118,22 @@ def own_lengths(node, native):
     return native and node["lengths"] is not None and _RELEASE >= (1, 7)
 
 
+class Affine(nn.HybridBlock):
+    """A factor and an offset a channel that never learn."""
+
+    def __init__(self, channels, rank):
+        super(Affine, self).__init__()
+        self._shape = (1, -1) + (1, 1) * (rank == 3) if rank != 2 else (1, 1, -1)
+        with self.name_scope():
+            for name, init in (("scale", "ones"), ("offset", "zeros")):
+                constant = self.params.get(name, shape=(channels,), init=init, grad_req="null")
+                setattr(self, name, constant)
+
+    def hybrid_forward(self, F, x, scale, offset):
+        scaled = F.broadcast_mul(x, F.reshape(scale, self._shape))
+        return F.broadcast_add(scaled, F.reshape(offset, self._shape))
+
+
 def _dropout_layer(layers, node):
     # MKL's generator draws rubbish for a rate of 0
     return nn.Dropout(node["rate"]) if node["rate"] else None
@@ -122,6 +145,7 @@ LAYERS = {
     "dense": _dense_layer,
     "embedding": lambda layers, node: nn.Embedding(node["vocabulary"], node["units"]),
     "lstm": _lstm_layer,
+    "affine": lambda layers, node: Affine(layers.features(node), layers.rank(node)),
     "dropout": _dropout_layer,
 }
 
@@ -233,6 +257,21 @@ def _concat(F, layers, node, inputs, values):
     return F.Flatten(y) if layers.rank(node) == 1 else y
 
 
+def _proposals(F, layers, node, inputs, values):
+    raise AssertionError("a host node stands between two blocks (parts.py)")
+
+
+def _roialign(F, layers, node, inputs, values):
+    """Two products for all regions together: rows first, then columns. No size is known here."""
+    image, wy, wx = inputs
+    pool, _, channels = node["shape"]
+    image = F.reshape(F.transpose(image, (0, 2, 1, 3)), (-3, -3))
+    across = F.dot(F.reshape(wy, (-3, 0)), image)
+    across = F.reshape(across, (-4, -1, pool, -4, channels, -1))
+    cells = F.batch_dot(F.reshape(across, (0, -3, 0)), wx, transpose_b=True)
+    return F.transpose(F.reshape(cells, (0, -4, pool, channels, 0)), (0, 2, 1, 3))
+
+
 OPERATIONS = {
     "conv2d": _conv2d,
     "maxpool": _maxpool,
@@ -251,6 +290,9 @@ OPERATIONS = {
     "flatten": _flatten,
     "add": lambda F, layers, node, inputs, values: F.add_n(*inputs),
     "concat": _concat,
+    "affine": _apply_layer,
+    "proposals": _proposals,
+    "roialign": _roialign,
 }
 
 
@@ -274,6 +316,8 @@ def parameters_of(node, layer):
         }
     if op == "embedding":
         return {"table": layer.weight}
+    if op == "affine":
+        return {"scale": layer.scale, "offset": layer.offset}
     return {
         "input_kernel": _lstm_parameter(layer, "i2h_weight"),
         "recurrent_kernel": _lstm_parameter(layer, "h2h_weight"),

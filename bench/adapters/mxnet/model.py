@@ -10,17 +10,17 @@ from mxnet.gluon import rnn
 from bench.adapters.base import Model
 from bench.adapters.channels_first import Layout, value_in
 from bench.adapters.mxnet.layers import Layers, Net, own_lengths, parameters_of, second_bias
+from bench.adapters.mxnet.parts import Parts, with_losses
 from bench.adapters.mxnet.training import (
     NAG,
     AdaDelta,
-    Training,
     clip,
     correct_adam,
     corrects_adam,
     optimizer_of,
     set_rate,
 )
-from bench.ops import nodes_for, trained_nodes, values_of
+from bench.ops import host_nodes, nodes_for, read_by_losses, trained_nodes, values_of
 from bench.weights import is_state
 
 
@@ -32,13 +32,13 @@ class GluonModel(Model):
         self._native = native = options.setting == "native"
         self._layers = Layers(graph, self._layout, native)
         trained = trained_nodes(graph, recipe)
-        self._every = Net(graph, self._layers, graph["nodes"], values_of(graph))
+        Part = Net if not host_nodes(graph) else Parts
+        self._every = Part(graph, self._layers, graph["nodes"], values_of(graph))
         self._every.initialize(ctx=self._context)
         outputs = graph["outputs"]
-        self._prediction = Net(graph, self._layers, nodes_for(graph, outputs), outputs)
-        heads = {spec["output"] for spec in recipe["losses"]}
-        net = Net(graph, self._layers, trained, heads)
-        self._training = Training(net, recipe, self._layers.shapes)
+        self._prediction = Part(graph, self._layers, nodes_for(graph, outputs), outputs)
+        net = Part(graph, self._layers, trained, sorted(read_by_losses(recipe)))
+        self._training = with_losses(net, recipe, self._layers.shapes)
         if options.variant == "hybrid":
             self._prediction.hybridize(static_alloc=True, static_shape=True)
             self._training.hybridize(static_alloc=True, static_shape=True)
@@ -60,7 +60,9 @@ class GluonModel(Model):
         numbers = ("lr", "wd", "momentum", "beta1", "beta2", "rho", "epsilon")
         lstms = [node for node in self._graph["nodes"] if node["op"] == "lstm"]
         cells = [n["name"] for n in lstms if isinstance(self._layers.of(n), rnn.LSTMCell)]
+        host = {"host node": "called between two blocks"} if host_nodes(self._graph) else {}
         return {
+            **host,
             "loop": options.variant,
             "layout": "NCHW",
             "optimizer": {key: getattr(o, key) for key in numbers if hasattr(o, key)},

@@ -18,8 +18,8 @@ class Training(nn.HybridBlock):
         self.net, self._losses, self._shapes = net, recipe["losses"], shapes
         self.inputs = list(net.inputs)
         for spec in self._losses:
-            for name in (spec["target"], spec["mask"]):
-                if name is not None and name not in self.inputs:
+            for name in (spec["output"], spec["target"], spec["mask"]):
+                if name is not None and name not in self.inputs and not net.makes(name):
                     self.inputs.append(name)
 
     def hybrid_forward(self, F, *arrays):
@@ -30,12 +30,13 @@ class Training(nn.HybridBlock):
 
     def _loss_of(self, F, spec, values, batch):
         """One loss of the recipe: the mean over the batch, or over the places that count."""
-        output, target = values[spec["output"]], batch[spec["target"]]
+        output = values[spec["output"]] if self.net.makes(spec["output"]) else batch[spec["output"]]
+        target = batch[spec["target"]]
         places = _PER_PLACE[spec["name"]](F, output, target, self._shapes[spec["output"]])
         if spec["mask"] is None:
             return F.mean(places)
         mask = F.cast(batch[spec["mask"]], "float32")
-        return F.sum(places * mask) / F.maximum(F.sum(mask), 1.0)
+        return F.sum(places * mask) / (spec.get("divisor") or F.maximum(F.sum(mask), 1.0))
 
 
 def _softmax_cross_entropy(F, output, target, shape):
@@ -50,7 +51,14 @@ def _sigmoid_cross_entropy(F, output, target, shape):
     return F.Activation(output, act_type="softrelu") - output * target
 
 
+def _smooth_l1(F, output, target, shape):
+    error = output - target
+    slope = F.clip(error, -1.0, 1.0)
+    return slope * (error - 0.5 * slope)
+
+
 _PER_PLACE = {
+    "smooth-l1": _smooth_l1,
     "softmax-cross-entropy": _softmax_cross_entropy,
     "sigmoid-cross-entropy": _sigmoid_cross_entropy,
     "mean-squared-error": lambda F, output, target, shape: F.square(output - target),

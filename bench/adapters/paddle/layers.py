@@ -4,8 +4,10 @@ import paddle
 from paddle import nn
 from paddle.nn import functional as F
 
+from bench import host
 from bench.adapters.base import spent_after
-from bench.ops import shapes_of, sources
+from bench.ops import extras_of, shapes_of, sources
+from bench.weights import is_frozen
 
 
 class Net(nn.Layer):
@@ -22,6 +24,8 @@ class Net(nn.Layer):
                 source = shapes[node["inputs"][0]]
                 layer = LAYERS[node["op"]](node, source[-1] if source else 0, native)
                 self._layers[_key(node)] = layer
+                for parameter in layer.parameters() if is_frozen(node) else ():
+                    parameter.stop_gradient = True
 
     def layer(self, node):
         return self._layers[_key(node)]
@@ -87,6 +91,19 @@ def _lstm_layer(node, features, native):
     return nn.LSTM(features, node["units"], bias_hh_attr=zero)
 
 
+class Affine(nn.Layer):
+    """A factor and an offset a channel that never learn."""
+
+    def __init__(self, features, axes):
+        super(Affine, self).__init__()
+        self.register_buffer("scale", paddle.ones([features]))
+        self.register_buffer("offset", paddle.zeros([features]))
+        self._shape = [-1, 1, 1] if axes == 3 else [-1]
+
+    def forward(self, x):
+        return x * self.scale.reshape(self._shape) + self.offset.reshape(self._shape)
+
+
 LAYERS = {
     "conv2d": _conv2d_layer,
     "batchnorm": _batchnorm_layer,
@@ -95,6 +112,7 @@ LAYERS = {
     ),
     "embedding": lambda node, features, native: nn.Embedding(node["vocabulary"], node["units"]),
     "lstm": _lstm_layer,
+    "affine": lambda node, features, native: Affine(features, len(node["shape"])),
     "dropout": lambda node, features, native: nn.Dropout(node["rate"]),
 }
 
@@ -138,6 +156,24 @@ def _lstm(net, node, inputs, values):
     return h[0] if node["output"] == "last" else sequence
 
 
+def _proposals(net, node, inputs, values):
+    arrays = [x.numpy() for x in inputs]
+    read = [x.transpose(0, 2, 3, 1) if x.ndim == 4 else x for x in arrays]
+    made = [paddle.to_tensor(value) for value in host.call(node, read, net.training)]
+    values.update(zip(extras_of(node), made[1:]))
+    return made[0]
+
+
+def _roialign(net, node, inputs, values):
+    """Two products for all regions together: rows first, then columns."""
+    image, wy, wx = inputs
+    _, channels, height, width = image.shape
+    rows, pool = wy.shape[:2]
+    across = wy.reshape([-1, height]).mm(image[0].transpose([1, 0, 2]).reshape([height, -1]))
+    cells = across.reshape([rows, pool * channels, width]).bmm(wx.transpose([0, 2, 1]))
+    return cells.reshape([rows, pool, channels, pool]).transpose([0, 2, 1, 3])
+
+
 def _flatten(net, node, inputs, values):
     x = inputs[0]
     if x.ndim == 4 and not net.layout.keeps_order(node["name"]):
@@ -166,6 +202,9 @@ OPERATIONS = {
     "flatten": _flatten,
     "add": lambda net, node, inputs, values: sum(inputs[1:], inputs[0]),
     "concat": _concat,
+    "affine": _apply_layer,
+    "proposals": _proposals,
+    "roialign": _roialign,
 }
 
 
@@ -189,6 +228,8 @@ def tensors_of(node, layer):
         }
     if op == "embedding":
         return {"table": layer.weight}
+    if op == "affine":
+        return {"scale": layer.scale, "offset": layer.offset}
     return {
         "input_kernel": layer.weight_ih_l0,
         "recurrent_kernel": layer.weight_hh_l0,

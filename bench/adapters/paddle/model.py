@@ -9,7 +9,8 @@ from bench.adapters.base import Model
 from bench.adapters.channels_first import Layout, value_in
 from bench.adapters.paddle.layers import Net, parameter_in, parameter_out, tensors_of
 from bench.adapters.paddle.training import clip, loss_of, optimizer_of
-from bench.ops import nodes_for, trained_nodes, values_of
+from bench.formats import Unsupported
+from bench.ops import host_nodes, nodes_for, read_by_losses, trained_nodes, values_of
 from bench.weights import is_state
 
 
@@ -20,12 +21,18 @@ class PaddleModel(Model):
         self._native = options.setting == "native"
         self._trained = trained_nodes(graph, recipe)
         purposes = {
-            "train": (self._trained, {spec["output"] for spec in recipe["losses"]}),
+            "train": (self._trained, read_by_losses(recipe)),
             "predict": (nodes_for(graph, graph["outputs"]), set(graph["outputs"])),
             "show": (graph["nodes"], set(values_of(graph))),
         }
         self._net = Net(graph, self._layout, self._native, purposes)
         static = options.variant == "static"
+        for node in host_nodes(graph) if static else ():
+            raise Unsupported(
+                "{!r} is computed in NumPy, which a static program of Paddle 3 can't call".format(
+                    node["name"]
+                )
+            )
         if static:
             # whole or not at all: left alone, Paddle runs eagerly what it can't trace or finds
             # too small, and says nothing
@@ -46,6 +53,8 @@ class PaddleModel(Model):
             else "variance corrected if unbiased",
             "weight decay": "on every parameter" if self._native else "on kernels and tables",
         }
+        if host_nodes(graph):
+            self.path["host node"] = "called between layers"
 
     def _parameters(self):
         """(node, canonical name, tensor) of everything that learns."""

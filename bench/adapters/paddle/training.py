@@ -3,6 +3,7 @@
 import paddle
 from paddle.nn import functional as F
 
+from bench.adapters.base import given
 from bench.weights import is_decayed
 
 # ---- losses -------------------------------------------------------------------------------------
@@ -10,13 +11,13 @@ from bench.weights import is_decayed
 
 def loss_of(spec, values, batch):
     """One loss of the recipe: the mean over the batch, or over the places that count."""
-    output, target = values[spec["output"]], batch[spec["target"]]
+    output, target = values[spec["output"]], given(spec["target"], values, batch)
     function = _LOSSES[spec["name"]]
     if spec["mask"] is None:
         return function(output, target, "mean")
     places = function(output, target, "none")
-    mask = batch[spec["mask"]].astype(places.dtype)
-    return (places * mask).sum() / mask.sum().clip(min=1.0)
+    mask = given(spec["mask"], values, batch).astype(places.dtype)
+    return (places * mask).sum() / (spec.get("divisor") or mask.sum().clip(min=1.0))
 
 
 def _softmax_cross_entropy(output, target, reduction):
@@ -33,7 +34,15 @@ def _sigmoid_cross_entropy(output, target, reduction):
     return places.mean() if reduction == "mean" else places
 
 
+def _smooth_l1(output, target, reduction):
+    error = output - target
+    slope = error.clip(-1.0, 1.0)
+    places = slope * (error - 0.5 * slope)
+    return places.mean() if reduction == "mean" else places
+
+
 _LOSSES = {
+    "smooth-l1": _smooth_l1,
     "softmax-cross-entropy": _softmax_cross_entropy,
     "sigmoid-cross-entropy": _sigmoid_cross_entropy,
     "mean-squared-error": F.mse_loss,

@@ -1,10 +1,13 @@
 """The graph as tf.layers: one function for each op, and where each layer keeps its weights."""
 
+import collections
+
 import numpy as np
 import tensorflow as tf
 
 from bench.adapters import tensorflow_nn as nn
-from bench.ops import shapes_of
+from bench.adapters import tensorflow_regions as regions
+from bench.ops import open_shapes
 
 
 class Net:
@@ -12,7 +15,7 @@ class Net:
 
     def __init__(self, graph, native):
         self._native = native
-        shapes = shapes_of(graph)
+        shapes = open_shapes(graph)
         self.layers = {
             node["name"]: LAYERS[node["op"]](node, shapes[node["inputs"][0]], native)
             for node in graph["nodes"]
@@ -76,7 +79,19 @@ def forget_bias(native):
     return 1.0 if native else 0.0
 
 
+Affine = collections.namedtuple("Affine", "scale offset")
+"""A factor and an offset a channel that never learn."""
+
+
+def _affine_layer(node, source, native):
+    values = np.ones(node["shape"][-1], np.float32), np.zeros(node["shape"][-1], np.float32)
+    names = ("{}/{}".format(node["name"], name) for name in Affine._fields)
+    constants = zip(names, values)
+    return Affine(*(tf.get_variable(n, initializer=v, trainable=False) for n, v in constants))
+
+
 LAYERS = {
+    "affine": _affine_layer,
     "conv2d": _conv2d_layer,
     "batchnorm": _batchnorm_layer,
     "dense": _dense_layer,
@@ -91,7 +106,8 @@ LAYERS = {
 
 def _conv2d(layer, node, inputs, context):
     x = inputs[0]
-    return layer(x if nn.padding_word(node, x.shape[1:3]) else nn.padded(node, x))
+    by_layer = layer.padding == "same" or not any(node["padding"][0] + node["padding"][1])
+    return layer(x if by_layer else nn.padded(node, x))
 
 
 def _batchnorm(layer, node, inputs, context):
@@ -148,6 +164,9 @@ OPERATIONS = {
     "flatten": nn.flatten,
     "add": nn.add,
     "concat": nn.concat,
+    "affine": regions.affine,
+    "proposals": regions.proposals,
+    "roialign": regions.roi_align,
 }
 
 

@@ -24,7 +24,7 @@ from bench.adapters.tensorflow1.training import (
     with_decay,
 )
 from bench.adapters.tensorflow_nn import choices, dense_gradient, total_loss
-from bench.ops import trained_nodes, values_of
+from bench.ops import open_shapes, trained_nodes, values_of
 from bench.weights import is_state
 
 
@@ -54,8 +54,9 @@ class SessionModel(Model):
 
     def _lay_out(self):
         nodes, trained = self._graph["nodes"], trained_nodes(self._graph, self._recipe)
+        shapes = open_shapes(self._graph)
         self._inputs = {
-            spec["name"]: tf.placeholder(spec["dtype"], [None] + spec["shape"], spec["name"])
+            spec["name"]: tf.placeholder(spec["dtype"], [None] + shapes[spec["name"]], spec["name"])
             for spec in self._graph["inputs"]
         }
         self._batch = target_placeholders(self._graph, self._recipe, self._inputs)

@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from bench.adapters.tensorflow_nn import dense_gradient, needs_dense_gradients
-from bench.ops import shapes_of
+from bench.ops import is_made, open_shapes
 from bench.weights import is_decayed
 
 # ---- losses: their formulas are in tensorflow_nn ------------------------------------------------
@@ -11,13 +11,13 @@ from bench.weights import is_decayed
 
 def target_placeholders(graph, recipe, inputs):
     """{name: placeholder} of the recipe's targets and masks; one may be an input, too."""
-    shapes, placeholders = shapes_of(graph), dict(inputs)
+    shapes, placeholders = open_shapes(graph), dict(inputs)
     for spec in recipe["losses"]:
         shape, dtype = shapes[spec["output"]], tf.float32
         if spec["name"] == "softmax-cross-entropy":
             shape, dtype = shape[:-1], tf.int32
         for name, kind in ((spec["target"], dtype), (spec["mask"], tf.float32)):
-            if name is not None and name not in placeholders:
+            if name is not None and name not in placeholders and not is_made(name):
                 placeholders[name] = tf.placeholder(kind, [None] + shape, name)
     return placeholders
 

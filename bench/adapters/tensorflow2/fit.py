@@ -7,13 +7,15 @@ import numpy as np
 import tensorflow as tf
 
 from bench.adapters.tensorflow2.layers import KERAS_3, RELEASE, first_inputs
-from bench.adapters.tensorflow2.model import FunctionModel, open_spec
-from bench.ops import shapes_of, trained_nodes
+from bench.adapters.tensorflow2.model import FunctionModel
+from bench.adapters.tensorflow_nn import total_loss
+from bench.ops import host_nodes, is_made, shapes_of, trained_nodes
 
 _KERAS = tf.keras.losses
 _LOSSES = {
     "softmax-cross-entropy": lambda: _KERAS.SparseCategoricalCrossentropy(from_logits=True),
     "sigmoid-cross-entropy": lambda: _KERAS.BinaryCrossentropy(from_logits=True),
+    "smooth-l1": _KERAS.Huber,
     "mean-squared-error": _KERAS.MeanSquaredError,
     "mean-absolute-error": _KERAS.MeanAbsoluteError,
 }
@@ -31,6 +33,15 @@ class Trained(tf.keras.Model):
         shapes = shapes_of(graph)
         masked = any(spec["mask"] for spec in recipe["losses"])
 
+        self._has_regions = bool(host_nodes(graph))
+
+        def loss(inputs, training):
+            inputs = dict(inputs)
+            for spec in graph["inputs"]:
+                if not spec["shape"]:
+                    inputs[spec["name"]] = tf.reshape(inputs[spec["name"]], [-1])
+            return total_loss(recipe, net.run(inputs, nodes, training), inputs)
+
         def outputs(inputs, training):
             # Keras 2 makes a column of a row of numbers
             inputs = {name: tf.reshape(x, [-1] + shapes[name]) for name, x in inputs.items()}
@@ -42,12 +53,17 @@ class Trained(tf.keras.Model):
                 for spec in recipe["losses"]
             ]
 
+        self._loss_of = loss
         self._outputs = outputs  # a function: Keras would track and wrap lists and dictionaries
 
     @tf.autograph.experimental.do_not_convert
     def call(self, inputs, training=False):
         if tf.is_tensor(training):
             training = False  # TensorFlow 2.1 tries the model out before it trains
+        if self._has_regions:  # rows of the outputs are regions: the loss is made inside
+            loss = self._loss_of(inputs, training)
+            self.add_loss(loss)
+            return loss
         return _alone(self._outputs(inputs, training))
 
 
@@ -70,6 +86,13 @@ class FitModel(FunctionModel):
         self._masked = any(spec["mask"] for spec in self._losses)
         temporal = {"sample_weight_mode": "temporal"} if self._masked and RELEASE < (2, 2) else {}
         self._keras = Trained(self._net, graph, recipe)
+        self._has_regions = bool(host_nodes(graph))
+        if self._has_regions:
+            self._targets = batch_names(recipe)
+            plain = {"jit_compile": False} if KERAS_3 else {}  # XLA can't call NumPy
+            self._keras.compile(optimizer=self._optimizer, **plain)
+            self.path["xla"] = False
+            return
         self._keras(first_inputs(graph))
         self._keras.compile(
             optimizer=self._optimizer,
@@ -109,12 +132,15 @@ class FitModel(FunctionModel):
 
         rest = map(self._as_keras, batches)
         ahead = list(itertools.islice(rest, 2))  # TensorFlow 2.1 begins anew after a first look
-        dataset = _dataset(examples, ahead[0])
+        dataset = _dataset(examples, ahead[0], self._open_spec)
         net.fit(dataset, epochs=1, verbose=0, shuffle=False, callbacks=[Steps()])
 
     def _as_keras(self, batch):
         """(inputs, targets) or (inputs, targets, weights of the places)."""
         inputs = {spec["name"]: batch[spec["name"]] for spec in self._graph["inputs"]}
+        if self._has_regions:
+            inputs.update((name, batch[name]) for name in self._targets)
+            return (inputs,)
         targets = [self._target(spec, batch) for spec in self._losses]
         if not self._masked:
             return inputs, _alone(targets)
@@ -137,7 +163,7 @@ class FitModel(FunctionModel):
             return np.ones((rows, _places(spec, self._shapes)[0]), np.float32)
         mask = np.asarray(batch[spec["mask"]], np.float32).reshape(rows, -1)
         # Keras divides by the number of all places, so the places that count weigh more
-        return mask * (mask.size / max(mask.sum(), 1))
+        return mask * (mask.size / (spec.get("divisor") or max(mask.sum(), 1)))
 
     def losses(self, handles):
         return list(handles)
@@ -146,12 +172,18 @@ class FitModel(FunctionModel):
         pass  # the loss that fit reports has been waited for
 
 
+def batch_names(recipe):
+    """The targets and masks that come with the batch."""
+    names = {spec[key] for spec in recipe["losses"] for key in ("target", "mask")}
+    return sorted(name for name in names if name and not is_made(name))
+
+
 def _alone(values):
     """Keras' way with one output: the thing itself, not a tuple of one."""
     return tuple(values) if len(values) > 1 else values[0]
 
 
-def _dataset(examples, first):
+def _dataset(examples, first, open_spec):
     """A tf.data.Dataset of what `examples()` yields, shaped like `first`."""
     specs = tf.nest.map_structure(open_spec, first)
     if RELEASE >= (2, 4):

@@ -3,7 +3,9 @@
 import tensorflow as tf
 
 from bench.adapters import tensorflow_nn as nn
-from bench.ops import shapes_of
+from bench.adapters import tensorflow_regions as regions
+from bench.formats import Unsupported
+from bench.ops import open_shapes
 
 layers = tf.keras.layers
 
@@ -17,12 +19,15 @@ class Net(tf.keras.Model):
     def __init__(self, graph, native):
         super().__init__()
         self._native = native
-        shapes = shapes_of(graph)
+        shapes = open_shapes(graph)
         self.by_node = {
             node["name"]: LAYERS[node["op"]](node, shapes[node["inputs"][0]], native)
             for node in graph["nodes"]
             if node["op"] in LAYERS
         }
+        for node in graph["nodes"]:
+            if node.get("frozen"):
+                self.by_node[node["name"]].trainable = False
         self.run(first_inputs(graph), graph["nodes"], training=False)  # makes the variables
         self.built = True  # or Keras 3 saves nothing
 
@@ -53,6 +58,8 @@ def first_inputs(graph):
 
 def _conv2d_layer(node, source, native):
     packed, word = _packs_pixels(node), nn.padding_word(node, source)
+    if packed and source[0] is None:
+        raise Unsupported("{!r} would skip pixels of images of several sizes".format(node["name"]))
     return layers.Conv2D(
         node["filters"],
         tuple(node["kernel"]),
@@ -91,7 +98,20 @@ def _lstm_layer(node, source, native):
     )
 
 
+class Affine(layers.Layer):
+    """A factor and an offset a channel that never learn."""
+
+    def __init__(self, channels, name):
+        super().__init__(name=name, trainable=False)
+        for constant, value in (("scale", "ones"), ("offset", "zeros")):
+            weight = self.add_weight(
+                name=constant, shape=(channels,), initializer=value, trainable=False
+            )
+            setattr(self, constant, weight)
+
+
 LAYERS = {
+    "affine": lambda node, source, native: Affine(node["shape"][-1], node["name"]),
     "conv2d": _conv2d_layer,
     "batchnorm": _batchnorm_layer,
     "dense": _dense_layer,
@@ -108,7 +128,8 @@ def _conv2d(layer, node, inputs, context):
     x = inputs[0]
     if _packs_pixels(node):
         return layer(_packed_pixels(node, nn.padded(node, x)))
-    return layer(x if nn.padding_word(node, x.shape[1:3]) else nn.padded(node, x))
+    by_layer = layer.padding == "same" or not any(node["padding"][0] + node["padding"][1])
+    return layer(x if by_layer else nn.padded(node, x))
 
 
 def _packs_pixels(node):
@@ -185,6 +206,9 @@ OPERATIONS = {
     "flatten": nn.flatten,
     "add": nn.add,
     "concat": nn.concat,
+    "affine": regions.affine,
+    "proposals": regions.proposals,
+    "roialign": regions.roi_align,
 }
 
 

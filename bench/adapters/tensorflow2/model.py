@@ -9,6 +9,7 @@ from bench.adapters.base import Model
 from bench.adapters.tensorflow2.layers import Net, variables_of
 from bench.adapters.tensorflow2.training import optimizer_of, set_rate
 from bench.adapters.tensorflow_nn import choices, dense_gradient, total_loss
+from bench.adapters.tensorflow_regions import open_shape
 from bench.ops import nodes_for, trained_nodes, values_of
 from bench.weights import is_state
 
@@ -53,9 +54,18 @@ class FunctionModel(Model):
 
     def train_step(self, batch):
         if self._step is None:
-            self._step = _function(self._take_step, batch)
+            self._step = self._function(self._take_step, batch)
         self._last = self._step(batch)
         return self._last
+
+    def _function(self, function, batch):
+        """A tf.function of batches like this one, of any size."""
+        signature = {name: self._open_spec(value) for name, value in batch.items()}
+        return tf.function(function, input_signature=[signature], autograph=False)
+
+    def _open_spec(self, value):
+        """The array's spec, the batch left open: a last, partial batch compiles nothing anew."""
+        return tf.TensorSpec(open_shape(self._graph, value.shape), value.dtype)
 
     def set_rate(self, rate):
         set_rate(self._optimizer, self._recipe, self._parameters, rate, self._native)
@@ -66,7 +76,7 @@ class FunctionModel(Model):
     def predict(self, batch):
         inputs = self._inputs(batch)
         if self._evaluate is None:
-            self._evaluate = _function(self._outputs, inputs)
+            self._evaluate = self._function(self._outputs, inputs)
         values = self._evaluate(inputs)
         return {name: value.numpy() for name, value in zip(self._graph["outputs"], values)}
 
@@ -112,17 +122,6 @@ class FunctionModel(Model):
     def save_native(self, folder):
         self._net.save_weights(os.path.join(folder, "model.weights.h5"))
         tf.train.Checkpoint(optimizer=self._optimizer).write(os.path.join(folder, "optimizer"))
-
-
-def _function(function, batch):
-    """A tf.function of batches like this one, of any size."""
-    signature = {name: open_spec(value) for name, value in batch.items()}
-    return tf.function(function, input_signature=[signature], autograph=False)
-
-
-def open_spec(value):
-    """The array's spec with the batch left open: a last, partial batch compiles nothing anew."""
-    return tf.TensorSpec((None,) + tuple(value.shape[1:]), value.dtype)
 
 
 def _raw(variable):

@@ -5,8 +5,10 @@ import numpy as np
 from bench.adapters import theano_lasagne as own
 from bench.adapters import theano_maximum
 from bench.adapters.channels_first import kernel_in, kernel_out, symmetric
+from bench.adapters.theano.host_operator import HostValue
 from bench.adapters.theano_lasagne import L, T, lasagne
-from bench.ops import states_read
+from bench.ops import extras_of, open_shapes, states_read
+from bench.weights import is_frozen
 
 
 class Net:
@@ -15,6 +17,7 @@ class Net:
     def __init__(self, graph, layout, native):
         self.layout, self.native = layout, native
         self.states_read = states_read(graph)
+        shapes = open_shapes(graph)
         self.inputs = {
             spec["name"]: T.TensorType(spec["dtype"], [False] * (len(spec["shape"]) + 1))(
                 spec["name"]
@@ -22,11 +25,14 @@ class Net:
             for spec in graph["inputs"]
         }
         self.values = {
-            spec["name"]: L.InputLayer(_batch_shape(spec["shape"]), self.inputs[spec["name"]])
+            spec["name"]: L.InputLayer(
+                _batch_shape(shapes[spec["name"]]), self.inputs[spec["name"]]
+            )
             for spec in graph["inputs"]
         }
         self._layers = {}
         for node in graph["nodes"]:
+            node = dict(node, shape=shapes[node["name"]])
             inputs = [self.values[source] for source in node["inputs"]]
             y = OPERATIONS[node["op"]](self, node, inputs, self.values)
             if 1 in node["shape"]:
@@ -36,6 +42,9 @@ class Net:
     def keep(self, node, layer):
         """The layer, kept for its weights."""
         self._layers[node["name"]] = layer
+        if is_frozen(node):
+            for tags in layer.params.values():
+                tags.discard("trainable")
         return layer
 
     def layer(self, node):
@@ -122,6 +131,28 @@ def _lstm(net, node, inputs, values):
     return _expression(node, [sequence, mask], lambda y, m: y * m.dimshuffle(0, 1, "x"))
 
 
+def _proposals(net, node, inputs, values):
+    read = [L.DimshuffleLayer(x, (0, 2, 3, 1)) if len(x.output_shape) == 4 else x for x in inputs]
+    for place, name in enumerate(extras_of(node), 1):
+        values[name] = HostValue(read, node, place)
+    return HostValue(read, node, 0)
+
+
+def _roialign(net, node, inputs, values):
+    pool, _, channels = node["shape"]
+
+    def aligned(image, wy, wx):
+        """Two products for all regions together: rows first, then columns."""
+        height, width, rows = image.shape[2], image.shape[3], wy.shape[0]
+        image = image[0].dimshuffle(1, 0, 2).reshape((height, channels * width))
+        across = T.dot(wy.reshape((-1, height)), image)
+        across = across.reshape((rows, pool * channels, width))
+        cells = T.batched_dot(across, wx.dimshuffle(0, 2, 1))
+        return cells.reshape((rows, pool, channels, pool)).dimshuffle(0, 2, 1, 3)
+
+    return _expression(node, inputs, aligned)
+
+
 def _relu(net, node, inputs, values):
     function = lasagne.nonlinearities.rectify if net.native else theano_maximum.relu
     return L.NonlinearityLayer(inputs[0], function)
@@ -161,6 +192,11 @@ OPERATIONS = {
     "flatten": _flatten,
     "add": lambda net, node, inputs, values: L.ElemwiseSumLayer(inputs),
     "concat": _concat,
+    "affine": lambda net, node, inputs, values: net.keep(
+        node, own.Affine(inputs[0], node["shape"])
+    ),
+    "proposals": _proposals,
+    "roialign": _roialign,
 }
 
 
@@ -180,6 +216,8 @@ def variables_of(node, layer):
         return {name: [getattr(layer, name)] for name in ("gamma", "beta", "mean", "variance")}
     if node["op"] == "embedding":
         return {"table": [layer.W]}
+    if node["op"] == "affine":
+        return {"scale": [layer.scale], "offset": [layer.offset]}
     if isinstance(layer, own.StatefulLSTM):
         return {"input_kernel": [layer.W_in], "recurrent_kernel": [layer.W_hid], "bias": [layer.b]}
     return {

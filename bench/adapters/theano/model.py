@@ -12,7 +12,15 @@ from bench.adapters.channels_first import Layout, value_in
 from bench.adapters.theano.layers import Net, from_theano, to_theano, variables_of
 from bench.adapters.theano.training import loss_of, targets_and_masks, updates_of
 from bench.adapters.theano_lasagne import L, lasagne
-from bench.ops import nodes_for, shapes_of, sources, trained_nodes, values_of
+from bench.ops import (
+    host_nodes,
+    nodes_for,
+    read_by_losses,
+    shapes_of,
+    sources,
+    trained_nodes,
+    values_of,
+)
 from bench.weights import is_decayed, is_state
 
 
@@ -23,7 +31,7 @@ class TheanoModel(Model):
         self._layout = Layout(graph)
         self._net = Net(graph, self._layout, self._native)
         self._trained = trained_nodes(graph, recipe)
-        self._heads = [spec["output"] for spec in recipe["losses"]]
+        self._heads = sorted(read_by_losses(recipe))
         self._batch = self._inputs_for(self._heads)
         for name, variable in targets_and_masks(recipe, shapes_of(graph)):
             self._batch.setdefault(name, variable)
@@ -38,6 +46,8 @@ class TheanoModel(Model):
             "lstm": "scan",
         }
         self.path.update(_NATIVE if self._native else _ADJUSTED)
+        if host_nodes(graph):
+            self.path["host node"] = "an Op of its own inside the function"
 
     def _inputs_for(self, names):
         """{input: variable} of the inputs that these values depend on."""
@@ -80,11 +90,9 @@ class TheanoModel(Model):
         return [self._net.values[name] for name in self._heads]
 
     def _loss(self):
-        outputs = self._net.expressions(self._heads, deterministic=False)
-        return sum(
-            spec["weight"] * loss_of(spec, output, self._batch)
-            for spec, output in zip(self._recipe["losses"], outputs)
-        )
+        values = dict(zip(self._heads, self._net.expressions(self._heads, deterministic=False)))
+        losses = self._recipe["losses"]
+        return sum(spec["weight"] * loss_of(spec, values, self._batch) for spec in losses)
 
     def _learning(self):
         """(node, canonical name, variable) of everything that learns."""

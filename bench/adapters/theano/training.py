@@ -4,18 +4,22 @@ import numpy as np
 import theano
 from theano import tensor as T
 
+from bench.adapters.base import given
 from bench.adapters.theano_lasagne import lasagne
+from bench.ops import is_made
 
 # ---- losses -------------------------------------------------------------------------------------
 
 
-def loss_of(spec, output, batch):
+def loss_of(spec, values, batch):
     """One loss of the recipe: the mean over the batch, or over the places that count."""
-    places = _PER_PLACE[spec["name"]](output, batch[spec["target"]])
+    target = given(spec["target"], values, batch)
+    places = _PER_PLACE[spec["name"]](values[spec["output"]], target)
     if spec["mask"] is None:
         return places.mean()
-    mask = batch[spec["mask"]]
-    return (places * mask).sum() / T.maximum(mask.sum(), np.float32(1))
+    mask = given(spec["mask"], values, batch)
+    divisor = spec.get("divisor") or T.maximum(mask.sum(), np.float32(1))
+    return (places * mask).sum() / divisor
 
 
 def _softmax_cross_entropy(logits, target):
@@ -28,7 +32,14 @@ def _softmax_cross_entropy(logits, target):
     return values.reshape(target.shape) if target.ndim > 1 else values
 
 
+def _smooth_l1(output, target):
+    error = output - target
+    slope = T.clip(error, np.float32(-1), np.float32(1))
+    return slope * (error - np.float32(0.5) * slope)
+
+
 _PER_PLACE = {
+    "smooth-l1": _smooth_l1,
     "softmax-cross-entropy": _softmax_cross_entropy,
     # Theano's own function for it has no gradient in 1.0.2
     "sigmoid-cross-entropy": lambda logits, target: T.nnet.softplus(logits) - target * logits,
@@ -42,8 +53,10 @@ def targets_and_masks(recipe, shapes):
     for spec in recipe["losses"]:
         labels = spec["name"] == "softmax-cross-entropy"
         axes = [False] * (len(shapes[spec["output"]]) + (0 if labels else 1))
-        yield spec["target"], T.TensorType("int32" if labels else "float32", axes)(spec["target"])
-        if spec["mask"]:
+        if not is_made(spec["target"]):
+            kind = T.TensorType("int32" if labels else "float32", axes)
+            yield spec["target"], kind(spec["target"])
+        if spec["mask"] and not is_made(spec["mask"]):
             yield spec["mask"], T.TensorType("float32", axes)(spec["mask"])
 
 

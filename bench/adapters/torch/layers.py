@@ -8,15 +8,16 @@ from torch.nn import functional as F
 
 from bench.adapters.base import spent_after
 from bench.adapters.channels_first import symmetric
-from bench.ops import shapes_of, states_read
+from bench.ops import extras_of, shapes_of, states_read
+from bench.weights import is_frozen
 
 
 class Net(nn.Module):
     """The graph as a module: its layers by node, run in the graph's order."""
 
-    def __init__(self, graph, layout, native):
+    def __init__(self, graph, layout, native, on_host):
         super(Net, self).__init__()
-        self.layout, self.native = layout, native
+        self.layout, self.native, self.on_host = layout, native, on_host
         self.states_read = states_read(graph)
         self._layers = nn.ModuleDict()
         shapes = shapes_of(graph)
@@ -25,6 +26,8 @@ class Net(nn.Module):
                 source = shapes[node["inputs"][0]]
                 layer = LAYERS[node["op"]](node, source[-1] if source else 0, native)
                 self._layers[_key(node)] = layer
+                for parameter in layer.parameters() if is_frozen(node) else ():
+                    parameter.requires_grad = False
 
     def layer(self, node):
         return self._layers[_key(node)]
@@ -70,12 +73,26 @@ def _lstm_layer(node, features, native):
     return lstm
 
 
+class Affine(nn.Module):
+    """A factor and an offset a channel that never learn."""
+
+    def __init__(self, features, axes):
+        super(Affine, self).__init__()
+        self.register_buffer("scale", torch.ones(features))
+        self.register_buffer("offset", torch.zeros(features))
+        self._shape = (-1, 1, 1) if axes == 3 else (-1,)
+
+    def forward(self, x):
+        return x * self.scale.view(self._shape) + self.offset.view(self._shape)
+
+
 LAYERS = {
     "conv2d": _conv2d_layer,
     "batchnorm": _batchnorm_layer,
     "dense": lambda node, features, native: nn.Linear(features, node["units"], bias=node["bias"]),
     "embedding": lambda node, features, native: nn.Embedding(node["vocabulary"], node["units"]),
     "lstm": _lstm_layer,
+    "affine": lambda node, features, native: Affine(features, len(node["shape"])),
     "dropout": lambda node, features, native: nn.Dropout(node["rate"]),
 }
 
@@ -199,6 +216,23 @@ def _concat(net, node, inputs, values):
     return torch.cat(inputs, dim=1 if inputs[0].dim() == 4 else -1)
 
 
+def _proposals(net, node, inputs, values):
+    read = [x.detach().permute(0, 2, 3, 1) if x.dim() == 4 else x for x in inputs]
+    made = net.on_host[node["name"]](read, net.training)
+    values.update(zip(extras_of(node), made[1:]))
+    return made[0]
+
+
+def _roialign(net, node, inputs, values):
+    """Two products for all regions together: rows first, then columns."""
+    (image,), wy, wx = inputs
+    channels, height, width = image.shape
+    rows, pool = wy.shape[:2]
+    across = wy.reshape(-1, height).mm(image.transpose(0, 1).reshape(height, -1))
+    cells = across.reshape(rows, pool * channels, width).bmm(wx.transpose(1, 2))
+    return cells.reshape(rows, pool, channels, pool).transpose(1, 2).contiguous()
+
+
 OPERATIONS = {
     "conv2d": _conv2d,
     "maxpool": _maxpool,
@@ -216,6 +250,9 @@ OPERATIONS = {
     "flatten": _flatten,
     "add": lambda net, node, inputs, values: sum(inputs[1:], inputs[0]),
     "concat": _concat,
+    "affine": _apply_layer,
+    "proposals": _proposals,
+    "roialign": _roialign,
 }
 
 
@@ -239,6 +276,8 @@ def tensors_of(node, layer):
         }
     if op == "embedding":
         return {"table": layer.weight}
+    if op == "affine":
+        return {"scale": layer.scale, "offset": layer.offset}
     return {
         "input_kernel": layer.weight_ih_l0,
         "recurrent_kernel": layer.weight_hh_l0,

@@ -7,9 +7,10 @@ import torch
 
 from bench.adapters.base import Model
 from bench.adapters.channels_first import Layout, value_in
+from bench.adapters.torch.host_operator import host_call
 from bench.adapters.torch.layers import Net, tensors_of
 from bench.adapters.torch.training import clip, correct_adam, corrects_adam, loss_of, optimizer_of
-from bench.ops import nodes_for, trained_nodes, values_of
+from bench.ops import host_nodes, nodes_for, read_by_losses, trained_nodes, values_of
 from bench.weights import is_state
 
 
@@ -20,12 +21,14 @@ class TorchModel(Model):
         on_gpu = options.device == "gpu"
         self._device = torch.device("cuda", options.gpu) if on_gpu else torch.device("cpu")
         native = options.setting == "native"
-        self._net = Net(graph, self._layout, native).to(self._device)
+        compiled = options.variant == "compile"
+        on_host = {node["name"]: host_call(node, compiled) for node in host_nodes(graph)}
+        self._net = Net(graph, self._layout, native, on_host).to(self._device)
         self._trained = trained_nodes(graph, recipe)
         self._predicted = nodes_for(graph, graph["outputs"])
-        self._heads = {spec["output"] for spec in recipe["losses"]}
+        self._heads = read_by_losses(recipe)
         self._forward = self._loss_of
-        if options.variant == "compile":
+        if compiled:
             torch.compiler.reset()  # after a few models in one process it would stop compiling
             # 2.13 loses gradients behind a max-pooling, at some sizes of batch, when the compiler
             # chooses the convolutions' layout
@@ -40,6 +43,8 @@ class TorchModel(Model):
             "adam": "epsilon corrected each step" if self._corrects_adam else "as it is",
             "weight decay": "on every parameter" if native else "on kernels and tables",
         }
+        if host_nodes(graph):
+            self.path["host node"] = "custom operator" if compiled else "called between layers"
 
     def _parameters(self):
         """(node, canonical name, tensor) of everything that learns."""

@@ -3,6 +3,7 @@
 import torch
 from torch.nn import functional as F
 
+from bench.adapters.base import given
 from bench.weights import is_decayed
 
 _RELEASE = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
@@ -13,7 +14,7 @@ _RELEASE = tuple(int(part) for part in torch.__version__.split("+")[0].split("."
 
 def loss_of(spec, values, batch):
     """One loss of the recipe: the mean over the batch, or over the places that count."""
-    output, target = values[spec["output"]], batch[spec["target"]]
+    output, target = values[spec["output"]], given(spec["target"], values, batch)
     if spec["name"] == "softmax-cross-entropy":
         if output.dim() == 3:  # a sequence; PyTorch wants the classes on axis 1
             output = output.transpose(1, 2)
@@ -25,8 +26,8 @@ def loss_of(spec, values, batch):
         if spec["mask"] is None:
             return function(output, target)
         places = function(output, target, reduction="none")
-    mask = batch[spec["mask"]].to(places.dtype)
-    return (places * mask).sum() / mask.sum().clamp(min=1.0)
+    mask = given(spec["mask"], values, batch).to(places.dtype)
+    return (places * mask).sum() / (spec.get("divisor") or mask.sum().clamp(min=1.0))
 
 
 def _absolute_error(output, target, reduction="mean"):
@@ -35,9 +36,17 @@ def _absolute_error(output, target, reduction="mean"):
     return error.mean() if reduction == "mean" else error
 
 
+def _smooth_l1(output, target, reduction="mean"):
+    error = output - target
+    slope = error.clamp(-1.0, 1.0)
+    places = slope * (error - 0.5 * slope)
+    return places.mean() if reduction == "mean" else places
+
+
 _REAL_VALUED = {
     "sigmoid-cross-entropy": F.binary_cross_entropy_with_logits,
     "mean-squared-error": F.mse_loss,
+    "smooth-l1": _smooth_l1,
     "mean-absolute-error": F.l1_loss if _RELEASE >= (1, 13) else _absolute_error,
 }
 

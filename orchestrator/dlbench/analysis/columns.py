@@ -74,6 +74,9 @@ METRICS = (
     Column(
         "perplexity", pl.Float64, "exponential of the mean cross-entropy a token, on the test split"
     ),
+    Column("map", pl.Float64, "mean average precision of a detector on the test split"),
+    Column("map_11", pl.Float64, "the same by eleven points"),
+    Column("boxes_found", pl.Float64, "share of the test split's boxes that were found"),
     Column(
         "greedy_accuracy",
         pl.Float64,
@@ -128,6 +131,7 @@ METRICS = (
     Column("step_ms_p95", pl.Float64, "95 % of the steady steps are quicker"),
     Column("step_ms_sd", pl.Float64, "standard deviation of the steady steps"),
     Column("throughput", pl.Float64, "rows a second at the median step"),
+    Column("host_ms_mean", pl.Float64, "of a step, what a host node took; null: there is none"),
     Column("epochs", pl.Float64, "epochs done"),
     Column("steps", pl.Float64, "steps done"),
     Column("samples", pl.Float64, "rows trained on"),
@@ -165,6 +169,9 @@ CURVES = (
     Column("mae", pl.Float64, "on the test split after the epoch"),
     Column("mse", pl.Float64, "on the test split after the epoch"),
     Column("perplexity", pl.Float64, "on the test split after the epoch"),
+    Column("map", pl.Float64, "on the test split after the epoch"),
+    Column("map_11", pl.Float64, "on the test split after the epoch"),
+    Column("boxes_found", pl.Float64, "on the test split after the epoch"),
 )
 """Other metrics of a workload follow, as Float64."""
 

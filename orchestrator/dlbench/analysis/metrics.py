@@ -86,8 +86,13 @@ _ERROR = {
     "mse": ("Mean squared error", error_kind("mean squared error")),
     "perplexity": ("Perplexity", error_kind("perplexity")),
 }
+PRECISION = Metric(
+    "map", "Mean average precision", "mean average precision", SHARE, "", "%", 100.0,
+    in_report=True,
+)  # fmt: skip
 QUALITY = (
     ACCURACY,
+    PRECISION,
     *(Metric(column, title, column, kind, in_report=True)
       for column, (title, kind) in _ERROR.items()),
     GREEDY,
@@ -176,6 +181,11 @@ KNOWN = (
            "GPU energy for 1000 rows (J)", ENERGY, unit="J"),
     Metric("cpu_energy_j_per_thousand", "CPU energy for 1000 rows",
            "CPU energy for 1000 rows (J)", ENERGY, unit="J"),
+    Metric("map_11", "Mean average precision (11 points)", "mean average precision (11 points)",
+           SCORE, "", "%", 100.0),
+    Metric("boxes_found", "Boxes found", "share of boxes found", SCORE, "", "%", 100.0),
+    Metric("host_ms_mean", "Host node's time", "host node's time of a step (ms)", TIME, unit="ms",
+           from_steps=True),
     Metric("steady_s", "Steady training time", "steady training time (s)", TIME, unit="s",
            from_steps=True),
 )  # fmt: skip

@@ -48,7 +48,8 @@ _PERCENT = optional(number(0.0, 1e6))
 _MS = optional(number(0.0, 1000 * LONGEST_S))
 _SECONDS, _BYTES, _POSITIVE = optional(SECONDS), optional(BYTES), optional(number(0.0))
 _QUALITY: dict[str, Shape] = {
-    "accuracy": optional(number(0.0, 1.0)), "greedy_accuracy": optional(number(0.0, 1.0)),
+    **dict.fromkeys(("accuracy", "greedy_accuracy", "map", "map_11", "boxes_found"),
+                    optional(number(0.0, 1.0))),
     "mae": _POSITIVE, "mse": _POSITIVE, "perplexity": _POSITIVE,
 }  # fmt: skip
 _SCORES: dict[str, Shape] = {**_QUALITY, "loss": optional(number())}
@@ -59,7 +60,7 @@ _TIMES = (
 )  # fmt: skip
 _STEPS = (
     "step_ms_median", "step_ms_mean", "step_ms_p05", "step_ms_p95", "step_ms_sd",
-    "latency_ms_median", "latency_ms_p99",
+    "latency_ms_median", "latency_ms_p99", "host_ms_mean",
 )  # fmt: skip
 _COUNTS = ("epochs", "steps", "samples", "best_epoch", "peak_epoch", "decoded_rows")
 _NUMBER = optional(number())

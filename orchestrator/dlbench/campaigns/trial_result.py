@@ -20,6 +20,9 @@ _SHORT_NAMES = {
     "greedy-accuracy": "greedy_accuracy",
     "mean-absolute-error": "mae",
     "mean-squared-error": "mse",
+    "average-precision": "map",
+    "average-precision-11": "map_11",
+    "boxes-found": "boxes_found",
 }
 _ERRORS = ("mae", "mse", "perplexity")
 """Metrics of a recipe of which less is better."""
@@ -171,6 +174,9 @@ def measure(events: Sequence[Event], phases: Mapping[str, float], rows_a_step: i
             # times are kept to a millionth: a shorter one is none
             "throughput": 1000.0 * rows_a_step / median if median >= 1e-6 else None,
         }
+    on_host = [epoch["host_ms"] for epoch in epochs if epoch.get("host_ms") is not None]
+    if on_host and metrics["steps"]:
+        metrics["host_ms_mean"] = math.fsum(on_host) / metrics["steps"]
     return {
         key: round(value, 6) if isinstance(value, float) else value
         for key, value in metrics.items()

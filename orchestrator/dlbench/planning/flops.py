@@ -1,5 +1,7 @@
 """How much arithmetic one row's forward pass takes: one formula for each op.
 
+Of a graph with regions one image's: what reads regions counts once for each of them.
+
 A multiplication and an addition count as one each, so a multiply-add counts as 2, also where it
 meets padding. What is counted is the pass in evaluation, with every step of a sequence. An
 activation counts as 1. A training step takes about three times as much.
@@ -11,6 +13,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from dlbench.planning.graph import extra_shapes
+from dlbench.planning.regions import regions_of
+
 FORMULAS = {
     "conv2d": "output values x (2 x kernel height x width x input channels, and 1 for a bias)",
     "dense": "output values x (2 x input width, and 1 for a bias)",
@@ -20,6 +25,9 @@ FORMULAS = {
     "globalmaxpool": "input values",
     "globalavgpool": "input values",
     "batchnorm": "2 x values",
+    "affine": "2 x values",
+    "proposals": "0",
+    "roialign": "2 x rows of cells x map width x channels x (map height + columns of cells)",
     "add": "values x (terms - 1)",
     "relu": "values",
     "tanh": "values",
@@ -39,12 +47,15 @@ def flops(graph: Mapping[str, Any]) -> int:
 
 def flops_by_node(graph: Mapping[str, Any]) -> dict[str, int]:
     shapes = {spec["name"]: spec["shape"] for spec in graph["inputs"]}
-    counted = {}
+    counted, regions, rows = {}, regions_of(graph), 1
     for node in graph["nodes"]:
         shapes[node["name"]] = node["shape"]
-        if node["op"] == "lstm":  # its states, which others may read
-            shapes[f"{node['name']}:h"] = shapes[f"{node['name']}:c"] = [node["units"]]
+        shapes |= extra_shapes(node, shapes)
         counted[node["name"]] = _flops_of(node, shapes[node["inputs"][0]])
+        if node["op"] == "proposals":
+            rows = node["proposals_evaluation"]
+        if node["name"] in regions:
+            counted[node["name"]] *= rows
     return counted
 
 
@@ -63,6 +74,10 @@ def _flops_of(node: Mapping[str, Any], read: list[int]) -> int:
         return values * math.prod(window)
     if op in ("globalmaxpool", "globalavgpool"):
         return math.prod(read)
+    if op == "roialign":
+        down, _, channels = node["shape"]
+        height, width = read[:2]
+        return int(2 * down * width * channels * (height + node["shape"][1]))
     if op == "add":
         return values * (len(node["inputs"]) - 1)
-    return values * {"batchnorm": 2, "relu": 1, "tanh": 1, "sigmoid": 1}.get(op, 0)
+    return values * {"batchnorm": 2, "affine": 2, "relu": 1, "tanh": 1, "sigmoid": 1}.get(op, 0)

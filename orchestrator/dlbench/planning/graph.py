@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
+
+from dlbench.planning.detectors import completed
 
 Shape = tuple[int, ...]
 Padding = Literal["valid", "same"] | Sequence[Sequence[int]]
@@ -23,7 +25,12 @@ _Specs = dict[str, tuple[Shape, str]]
 """Parameters: shape and init, by name."""
 
 VERSION = 1
-_STATE = {("batchnorm", "mean"), ("batchnorm", "variance")}
+_STATE = {
+    ("batchnorm", "mean"),
+    ("batchnorm", "variance"),
+    ("affine", "scale"),
+    ("affine", "offset"),
+}
 
 
 class GraphError(ValueError):
@@ -41,6 +48,10 @@ class Graph:
         self._shapes: dict[str, Shape] = {}
         self._tokens: set[str] = set()
         """Names of whole numbers: only an embedding or an LSTM's `lengths` reads them."""
+        self._sized: set[str] = set()
+        """Images whose height and width are not the same for every row, and their features."""
+        self._regions: set[str] = set()
+        """Values whose rows are the regions of one image."""
 
     def to_json(self) -> dict[str, Any]:
         if not self._outputs:
@@ -57,8 +68,18 @@ class Graph:
         """The shape of a value, without the batch."""
         return self._shape(name)
 
-    def input(self, name: str, shape: Shape, dtype: str = "float32") -> str:
-        """float32: a vector, sequence [T,F] or image [H,W,C]; int32: a number, [T] or [H,W]."""
+    def input(
+        self,
+        name: str,
+        shape: Shape,
+        dtype: str = "float32",
+        *,
+        sizes: Sequence[tuple[int, int]] = (),
+    ) -> str:
+        """float32: a vector, sequence [T,F] or image [H,W,C]; int32: a number, [T] or [H,W].
+
+        `sizes` are the heights and widths that an image comes in, its own shape the first of them.
+        """
         ranks = {"float32": (1, 2, 3), "int32": (0, 1, 2)}
         if dtype not in ranks:
             raise GraphError(f"Input {name!r} has the dtype {dtype!r}; use float32 or int32.")
@@ -68,7 +89,21 @@ class Graph:
         if dtype == "int32":
             self._tokens.add(name)
         self._inputs.append({"name": name, "shape": list(shape), "dtype": dtype})
+        if sizes:
+            self._take_sizes(name, shape, [tuple(size) for size in sizes])
         return name
+
+    def _take_sizes(self, name: str, shape: Shape, sizes: list[tuple[int, ...]]) -> None:
+        whole = all(len(size) == 2 and min(size) >= 1 for size in sizes)
+        if len(shape) != 3 or not whole or sizes[0] != shape[:2] or len(set(sizes)) < len(sizes):
+            raise GraphError(
+                f"Input {name!r} can't have the sizes {sizes}: an image has different heights and"
+                " widths from 1, and its shape is the first of them."
+            )
+        if self._sized:
+            raise GraphError(f"{name!r} is a second image of several sizes; one is allowed.")
+        self._inputs[-1]["sizes"] = [list(size) for size in sizes]
+        self._sized.add(name)
 
     def outputs(self, *names: str) -> None:
         """What a prediction returns, and what losses and metrics read: nodes or LSTM states."""
@@ -88,6 +123,7 @@ class Graph:
         stride: Pair = 1,
         padding: Padding = "valid",
         bias: bool = True,
+        frozen: bool = False,
         init: str = "glorot-uniform",
         name: str | None = None,
     ) -> str:
@@ -109,6 +145,7 @@ class Graph:
             stride=list(step),
             padding=pads,
             bias=bias,
+            **_constant(frozen),
         )
 
     def maxpool(self, x: str, size: Pair, **options: Any) -> str:
@@ -183,6 +220,7 @@ class Graph:
         units: int,
         *,
         bias: bool = True,
+        frozen: bool = False,
         init: str = "glorot-uniform",
         name: str | None = None,
     ) -> str:
@@ -193,9 +231,16 @@ class Graph:
         parameters: _Specs = {"kernel": ((shape[-1], units), _init(init))}
         if bias:
             parameters["bias"] = ((units,), "zeros")
-        return self._add(
-            "dense", [x], (*shape[:-1], units), parameters, name, units=units, bias=bias
-        )
+        out = (*shape[:-1], units)
+        frozen_too = _constant(frozen)
+        return self._add("dense", [x], out, parameters, name, units=units, bias=bias, **frozen_too)
+
+    def affine(self, x: str, name: str | None = None) -> str:
+        """A factor and an offset a channel, constants: a batch normalisation that is frozen."""
+        shape = self._real(x)
+        channels = shape[-1:]
+        parameters: _Specs = {"scale": (channels, "ones"), "offset": (channels, "zeros")}
+        return self._add("affine", [x], shape, parameters, name)
 
     def embedding(
         self,
@@ -253,7 +298,7 @@ class Graph:
             initial=list(initial) if initial else None,
             output=output,
         )
-        self._shapes[f"{made}:h"] = self._shapes[f"{made}:c"] = (units,)
+        self._shapes |= extra_shapes(self._nodes[-1], self._shapes)
         return made
 
     def dropout(self, x: str, rate: float, name: str | None = None) -> str:
@@ -270,7 +315,80 @@ class Graph:
     def sigmoid(self, x: str, name: str | None = None) -> str:
         return self._add("sigmoid", [x], self._real(x), {}, name)
 
+    def proposals(
+        self,
+        scores: str,
+        deltas: str,
+        boxes: str,
+        classes: str,
+        size: str,
+        seed: str,
+        *,
+        detector: Mapping[str, Any],
+        name: str | None = None,
+    ) -> str:
+        """Regions of one image, found in NumPy between two parts of the model: its value is they.
+
+        `NAME:wy` and `NAME:wx` are for `roialign`; `NAME:labels`, `NAME:deltas` and their weights
+        are what losses hold the regions against. `detector` has the numbers of `detectors.detector`
+        that are not the usual ones.
+        """
+        name = name or "proposals"
+        detector, wrong = completed(detector)
+        if wrong:
+            raise GraphError(f"{name}: {wrong}.")
+        height, width, anchors = self._image(scores)
+        if anchors != len(detector["scales"]) * len(detector["ratios"]):
+            raise GraphError(
+                f"{name}: {scores!r} has {anchors} channels; {len(detector['scales'])} scales x"
+                f" {len(detector['ratios'])} ratios need one each."
+            )
+        if self._image(deltas) != (height, width, 4 * anchors):
+            raise GraphError(
+                f"{name}: {deltas!r} must have the shape {[height, width, 4 * anchors]}, not"
+                f" {list(self._image(deltas))}."
+            )
+        given = {spec["name"]: (spec["dtype"], spec["shape"]) for spec in self._inputs}
+        most: list[int] = given.get(boxes, ("", []))[1][:1]
+        wanted: dict[str, tuple[str, list[int]]] = {
+            boxes: ("float32", [*most, 4]),
+            classes: ("int32", most),
+            size: ("float32", [2]),
+            seed: ("int32", []),
+        }
+        for source, kind in wanted.items():
+            if given.get(source) != kind:
+                raise GraphError(f"{name}: {source!r} must be an input of {kind[0]} {kind[1]}.")
+        if self._regions:
+            raise GraphError(f"{name} is a second node of proposals; one is allowed.")
+        self._add(
+            "proposals", [scores, deltas, boxes, classes, size, seed], (4,), {}, name, **detector
+        )
+        made = extra_shapes(self._nodes[-1], self._shapes)
+        self._shapes |= made
+        self._tokens.add(f"{name}:labels")
+        self._regions.update({name, *made})
+        return name
+
+    def roialign(self, x: str, wy: str, wx: str, name: str | None = None) -> str:
+        """What an image has in each region: a small image a region."""
+        height, width, channels = self._image(x)
+        if x in self._regions or not (wy.endswith(":wy") and wx == wy[:-1] + "x"):
+            raise GraphError(
+                f"{name or 'roialign'} reads an image and NAME:wy, NAME:wx of a node of proposals,"
+                f" not {x!r}, {wy!r}, {wx!r}."
+            )
+        rows, columns = self._shape(wy), self._shape(wx)
+        if (rows[1], columns[1]) != (height, width):
+            raise GraphError(
+                f"{name or 'roialign'}: {x!r} has {height} x {width} places, the regions are of"
+                f" {rows[1]} x {columns[1]}."
+            )
+        return self._add("roialign", [x, wy, wx], (rows[0], columns[0], channels), {}, name)
+
     def flatten(self, x: str, name: str | None = None) -> str:
+        if x in self._sized:
+            raise GraphError(f"{x!r} comes in several sizes: flattened, it has no fixed length.")
         return self._add("flatten", [x], (math.prod(self._real(x)),), {}, name)
 
     def add(self, *xs: str, name: str | None = None) -> str:
@@ -300,6 +418,7 @@ class Graph:
         for source in inputs:
             self._shape(source)
         self._claim(name, shape)
+        self._follow_rows(op, name, inputs, shape)
         specs = {k: {"shape": list(s), "init": init} for k, (s, init) in parameters.items()}
         self._nodes.append(
             {
@@ -312,6 +431,20 @@ class Graph:
             }
         )
         return name
+
+    def _follow_rows(self, op: str, name: str, inputs: list[str], shape: Shape) -> None:
+        """Whether the rows are regions, and whether the size of the image shows."""
+        if any(source in self._sized for source in inputs) and len(shape) == 3 and op != "roialign":
+            self._sized.add(name)
+        regions = {source in self._regions for source in inputs}
+        if op == "roialign":
+            self._regions.add(name)
+        elif op != "proposals" and True in regions:
+            if False in regions:
+                raise GraphError(
+                    f"{name!r} reads rows of regions and rows of images together: {inputs}."
+                )
+            self._regions.add(name)
 
     def _claim(self, name: str, shape: Shape) -> None:
         if name in self._shapes or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
@@ -343,14 +476,32 @@ class Graph:
         return shape
 
 
+def extra_shapes(node: Mapping[str, Any], shapes: Mapping[str, Any]) -> dict[str, Any]:
+    """{name: shape} of what a node makes besides its own value."""
+    if node["op"] == "lstm":
+        return {f"{node['name']}:{state}": (node["units"],) for state in "hc"}
+    if node["op"] != "proposals":
+        return {}
+    height, width = shapes[node["inputs"][0]][:2]
+    columns, pool = (4 * node["classes"],), node["pool"]
+    made = {"wy": (pool, height), "wx": (pool, width), "labels": (), "label_weights": (),
+            "deltas": columns, "delta_weights": columns}  # fmt: skip
+    return {f"{node['name']}:{extra}": shape for extra, shape in made.items()}
+
+
 def count_parameters(graph: dict[str, Any]) -> int:
     """Trainable parameters of a graph in JSON form."""
     return sum(
         math.prod(spec["shape"])
         for node in graph["nodes"]
         for name, spec in node["parameters"].items()
-        if (node["op"], name) not in _STATE
+        if (node["op"], name) not in _STATE and not node.get("frozen")
     )
+
+
+def _constant(frozen: bool) -> dict[str, bool]:
+    """The attribute of a layer whose parameters are constants; others do without it."""
+    return {"frozen": True} if frozen else {}
 
 
 def _positive(node: str, **numbers: int) -> None:

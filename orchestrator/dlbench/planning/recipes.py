@@ -18,8 +18,14 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dlbench.planning.graph import GraphError, count_parameters
+from dlbench.planning.graph import GraphError, count_parameters, extra_shapes
 from dlbench.planning.greedy_decoding import GREEDY, check_greedy
+from dlbench.planning.regions import (
+    DETECTION_METRICS,
+    check_boxes,
+    check_regions,
+    proposals_of,
+)
 
 Recipe = dict[str, Any]
 Optimizer = dict[str, Any]
@@ -32,6 +38,7 @@ LOSSES = (
     "sigmoid-cross-entropy",
     "mean-squared-error",
     "mean-absolute-error",
+    "smooth-l1",
 )
 METRICS = (
     "accuracy",
@@ -40,6 +47,7 @@ METRICS = (
     "mean-squared-error",
     "perplexity",
     GREEDY,
+    *DETECTION_METRICS,
 )
 _BY_CLASS = ("softmax-cross-entropy", "accuracy", "perplexity", GREEDY)
 """Their targets are whole numbers, one for each place of the output's last axis."""
@@ -81,17 +89,35 @@ def recipe(
 
 
 def loss(
-    name: str, output: str, target: str, *, mask: str | None = None, weight: float = 1.0
+    name: str,
+    output: str,
+    target: str,
+    *,
+    mask: str | None = None,
+    weight: float = 1.0,
+    divisor: float | None = None,
 ) -> dict[str, Any]:
-    return {"name": name, "output": output, "target": target, "mask": mask, "weight": weight}
+    """With a divisor `mask` may hold any weights, and their sum is divided by it."""
+    spec = {"name": name, "output": output, "target": target, "mask": mask, "weight": weight}
+    return spec if divisor is None else {**spec, "divisor": divisor}
 
 
 def metric(
-    name: str, output: str, target: str, *, mask: str | None = None, input: str | None = None
+    name: str,
+    output: str,
+    target: str,
+    *,
+    mask: str | None = None,
+    input: str | None = None,
+    deltas: str | None = None,
 ) -> dict[str, Any]:
-    """`input`: of greedy-accuracy alone, the graph's input that gets the words that were found."""
+    """`input`: of greedy-accuracy alone, the graph's input that gets the words that were found.
+
+    `deltas`: of detections alone, the output that moves the regions.
+    """
     own = {"name": name, "output": output, "target": target, "mask": mask}
-    return own if input is None else {**own, "input": input}
+    more = {"input": input, "deltas": deltas}
+    return {**own, **{key: value for key, value in more.items() if value is not None}}
 
 
 def sgd(
@@ -212,10 +238,17 @@ def check(graph: Mapping[str, Any], recipe: Recipe) -> None:
     for spec in recipe["losses"]:
         if not (math.isfinite(spec["weight"]) and spec["weight"] >= 0):
             raise GraphError(f"The loss of {spec['output']!r} has the weight {spec['weight']}.")
+        divisor = spec.get("divisor")
+        if divisor is not None and not (spec["mask"] and 0 < divisor < math.inf):
+            raise GraphError(
+                f"The loss of {spec['output']!r} has the divisor {divisor}; it must be above 0, and"
+                " needs a mask."
+            )
     _check_optimizer(recipe["optimizer"])
     _check_course(graph, recipe)
     if recipe["batch"] < 1 or recipe["epochs"] < 1:
         raise GraphError(f"The recipe of {graph['name']!r} needs a batch and epochs from 1.")
+    check_regions(graph, recipe)
     trained = _trained(graph, recipe)
     if not count_parameters({**graph, "nodes": trained}):
         raise GraphError(f"No loss of {graph['name']!r} depends on a parameter to train.")
@@ -296,6 +329,8 @@ def _check_course(graph: Mapping[str, Any], recipe: Recipe) -> None:
     if augment is not None:
         if augment["crop"] < 0 or not (augment["flip"] or augment["crop"]):
             raise GraphError(f"augment must flip, or crop by 1 or more: {augment}.")
+        if proposals_of(graph):
+            raise GraphError(f"{graph['name']!r} can't augment: boxes would not move along.")
         if not any(len(spec["shape"]) == 3 for spec in graph["inputs"]):
             raise GraphError(f"{graph['name']!r} has no image to augment.")
 
@@ -323,12 +358,14 @@ def check_data(
     graph: Mapping[str, Any], recipe: Recipe, shapes: Mapping[str, tuple[int, ...]]
 ) -> None:
     """Refuse data that do not fit; `shapes` are those of a split's arrays, rows first."""
+    if proposals_of(graph):
+        check_boxes(graph, shapes)
+        return
     own = {spec["name"]: tuple(spec["shape"]) for spec in graph["inputs"]}
     inputs = set(own)
     for node in graph["nodes"]:
         own[node["name"]] = tuple(node["shape"])
-        if node["op"] == "lstm":
-            own[f"{node['name']}:h"] = own[f"{node['name']}:c"] = (node["units"],)
+        own.update(extra_shapes(node, own))
     exact = {name: own[name] for name in inputs}
     targets: dict[str, tuple[int, ...]] = {}
     for spec in (*recipe["losses"], *recipe["metrics"]):

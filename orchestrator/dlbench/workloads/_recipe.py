@@ -33,18 +33,26 @@ def read_recipe(table: Table, outputs: Collection[str]) -> dict[str, Any]:
         "evaluate": table.strings("evaluate") if "evaluate" in table.values else ["test"],
         "losses": [
             {
-                **_head(loss, recipes.LOSSES, outputs, {"weight"}),
+                **_head(loss, recipes.LOSSES, outputs, {"weight", "divisor"}),
                 "weight": loss.get("weight", float, 1.0),
+                **_written(loss, "divisor", float),
             }
             for loss in table.tables("losses")
         ],
-        "metrics": [_metric(metric, outputs) for metric in table.tables("metrics")],
+        "metrics": [
+            {
+                **_head(metric, recipes.METRICS, outputs, {"input", "deltas"}),
+                **_written(metric, "input", str),
+                **_written(metric, "deltas", str),
+            }
+            for metric in table.tables("metrics")
+        ],
     }
 
 
-def _metric(table: Table, outputs: Collection[str]) -> dict[str, Any]:
-    own = _head(table, recipes.METRICS, outputs, {"input"})
-    return {**own, "input": table.get("input", str)} if "input" in table.values else own
+def _written(table: Table, key: str, kind: type) -> dict[str, Any]:
+    """The key, where somebody wrote it."""
+    return {} if table.values.get(key) is None else {key: table.get(key, kind)}
 
 
 def _optional(

@@ -7,7 +7,7 @@ that the builder learns can be written in TOML at once.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -42,10 +42,13 @@ def read_graph(table: Table, name: str) -> dict[str, Any]:
 
 
 def _add_input(graph: Graph, inputs: Table, key: str) -> None:
-    """`image = [8, 8, 1]`, or with a type `tokens = { shape = [500], dtype = "int32" }`."""
+    """`image = [8, 8, 1]`, or with a type `tokens = { shape = [500], dtype = "int32" }`.
+
+    An image that comes in several sizes has them in `sizes`.
+    """
     if isinstance(inputs.values[key], dict):
         spec = inputs.table(key)
-        spec.refuse_others({"shape", "dtype"})
+        spec.refuse_others({"shape", "dtype", "sizes"})
     else:
         spec = Table(inputs.file, f"{inputs.position}{key}.", {"shape": inputs.values[key]})
     shape, dtype = spec.get("shape", list), spec.get("dtype", str, "float32")
@@ -53,8 +56,11 @@ def _add_input(graph: Graph, inputs: Table, key: str) -> None:
         raise spec.error("shape", "must list whole numbers", "Write it as [8, 8, 1].")
     if dtype not in _DTYPES:
         raise spec.error("dtype", f"must be one of {', '.join(_DTYPES)}", f"It is {dtype!r}.")
+    sizes = _as_tuples(spec.get("sizes", list, []))
+    if not _fits(sizes, Sequence[tuple[int, int]]):
+        raise spec.error("sizes", "must list heights and widths", "Write [[600, 800], [800, 600]].")
     try:
-        graph.input(key, tuple(shape), dtype)
+        graph.input(key, tuple(shape), dtype, sizes=sizes)
     except GraphError as error:
         raise inputs.error(key, f"is wrong: {error}", "Correct it.") from error
 
@@ -121,6 +127,8 @@ def _fits(value: Any, hint: Any) -> bool:
             and len(value) == len(arguments)
             and all(map(_fits, value, arguments))
         )
+    if origin is Mapping:
+        return isinstance(value, dict)
     if origin is not None:  # a sequence of any length
         return isinstance(value, tuple) and all(_fits(item, arguments[0]) for item in value)
     if hint is float:
@@ -136,6 +144,8 @@ def _words(hint: Any) -> str:
         return " or ".join(f'"{each}"' for each in arguments)
     if origin is tuple:
         return "[" + ", ".join(_words(each) for each in arguments) + "]"
+    if origin is Mapping:
+        return "a table"
     if origin is not None:
         return f"a list, each {_words(arguments[0])}"
     words = {int: "a whole number", float: "a number", bool: "true or false", str: "a string"}

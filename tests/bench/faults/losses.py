@@ -119,9 +119,9 @@ class ReportedLate(Reference):
 class FullBatches(Reference):
     """A smaller batch is divided by the size of the first one."""
 
-    def _loss(self, name: str, output: Any, target: Any, mask: Any) -> Any:
+    def _loss(self, name: str, output: Any, target: Any, mask: Any, *divisor: Any) -> Any:
         self._rows = max(getattr(self, "_rows", 0), len(output))
-        loss, gradient = super()._loss(name, output, target, mask)
+        loss, gradient = super()._loss(name, output, target, mask, *divisor)
         by = len(output) / self._rows
         return loss * by, gradient * by
 

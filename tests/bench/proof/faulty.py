@@ -127,7 +127,7 @@ def with_loss(function: Callable[..., tuple[float, np.ndarray]]) -> type[Faulty]
     """An adapter whose loss is `function(right, name, output, target, mask)`."""
 
     class Lossy(Faulty):
-        def _loss(self, name: str, output: Any, target: Any, mask: Any) -> Any:
+        def _loss(self, name: str, output: Any, target: Any, mask: Any, *divisor: Any) -> Any:
             return function(loss_and_gradient, name, output, target, mask)
 
     return Lossy

@@ -56,7 +56,7 @@ def test_relu_with_a_slope_at_zero_before_a_maximum() -> None:
 )
 def test_a_loss_with_another_slope_at_zero_behind_a_maximum(loss: str, slope: float) -> None:
     class Other(Reference):
-        def _loss(self, name: str, output: Any, target: Any, mask: Any) -> Any:
+        def _loss(self, name: str, output: Any, target: Any, mask: Any, *divisor: Any) -> Any:
             value, gradient = loss_and_gradient(name, output, target, mask)
             zero = output == (target if name == "mean-absolute-error" else 0)
             return value, gradient + zero * output.dtype.type(slope / output.size)

@@ -35,6 +35,10 @@ MATERIALS = {
         # torchvision's reads 7x7x512 values behind its adaptive pooling
         ("cifar10-vgg16", 138_357_544 - 48 * 512 * 4096 - 4097 * 1000 + 4097 * 10),
         ("imagenet80-vgg16", 138_357_544 - 45 * 512 * 4096),
+        # ResNet-50 without its last layer and its norms, and without what is constant; then the RPN
+        # on 1,024 channels with 15 anchors, and the second stage on 2,048 with 21 classes
+        ("voc2012-faster-rcnn", 25_557_032 - 2049 * 1000 - 53_120 - (9_408 + 212_992)
+         + (9 * 1024 + 1) * 512 + 513 * 75 + 2049 * 101),
         ("ptb-lstm", 1_280_000 + 4 * 1024 * (1153 + 2049) + 10_250_000),
         ("ptb-lstm-small", 2_000_000 + 4 * 200 * (401 + 401) + 2_010_000),
         *((f"{data}-{m}", n) for data in ("oqmd", "mp", "jarvis") for m, n in MATERIALS.items()),
