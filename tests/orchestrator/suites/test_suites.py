@@ -21,7 +21,7 @@ CONTENDERS = {
     # 2 frameworks x (20 + 30 numbers of epochs)
     "sohail2022": (12, 22, 100),
     # 3 ways x (ResNet-18 with two optimisers + VGG16)
-    "tian2020": (9, 9, 9),
+    "tian2020": (12, 12, 12),
     # 18 points in 2 frameworks
     "zvyagin2021": (36, 12, 36),
 }
