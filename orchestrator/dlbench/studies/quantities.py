@@ -66,6 +66,10 @@ QUANTITIES = {
     "mse": _quality("mean squared error", "mse", LOSS),
     "peak_epoch": _quality("peak epoch", "peak_epoch", LOSS),
     "convergence": _quality("mean accuracy over the epochs", "curve_accuracy", SHARE, "%"),
+    "epoch_correlation": Quantity(
+        "correlation of epoch and accuracy (Pearson)", "epoch_correlation", LOSS, any_device=True,
+        failures_count=False,
+    ),
     "train_time": Quantity("training time", "train_s", TIME, "h:mm:ss"),
     "test_time": Quantity("time to predict 1000 rows", "inference_s_per_thousand", TIME, "s"),
     "inference_time": Quantity("time to predict", "inference_s_per_thousand", TIME, "s"),
