@@ -109,16 +109,17 @@ def _from_folder(folder: Path) -> Arrays | None:
     names = [f"{split}_{kind}" for split in ("train", "test") for kind in kinds]
     arrays = read_npz(files[0], names, _MOST_BYTES)
     return {
-        split: _flat(*(arrays[f"{split}_{kind}"] for kind in kinds), f"{split} in {files[0].name}")
+        split: _flat(
+            {kind: arrays[f"{split}_{kind}"] for kind in kinds}, f"{split} in {files[0].name}"
+        )
         for split in ("train", "test")
     }
 
 
-def _flat(
-    tokens: np.ndarray, offsets: np.ndarray, labels: np.ndarray, name: str
-) -> dict[str, np.ndarray]:
+def _flat(arrays: Mapping[str, np.ndarray], name: str) -> dict[str, np.ndarray]:
     import numpy as np
 
+    tokens, offsets, labels = arrays["tokens"], arrays["offsets"], arrays["labels"]
     if any(a.ndim != 1 or a.dtype.kind not in "iu" for a in (tokens, offsets, labels)):
         raise wrong(name, "does not hold rows of whole numbers")
     if not len(labels) or len(offsets) != len(labels) + 1:

@@ -128,8 +128,8 @@ def _left_out(
             f"Not drawn, for want of a proven model or of a complete run: {listing(some(names))}."
         )
     if undated:
-        names = listing(list(undated))
-        yield f"Not drawn, because it is not known when they were published: {names}."
+        words = listing(list(undated))
+        yield f"Not drawn, because it is not known when they were published: {words}."
 
 
 def _head(frameworks: Sequence[str], sentence: str, height: float) -> Iterator[str]:
