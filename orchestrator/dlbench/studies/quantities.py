@@ -64,6 +64,8 @@ QUANTITIES = {
     "accuracy": _quality("accuracy", "accuracy", SHARE, "%"),
     "mae": _quality("mean absolute error", "mae", LOSS, "eV/atom"),
     "mse": _quality("mean squared error", "mse", LOSS),
+    "training_accuracy": _quality("accuracy on the training rows", "train_accuracy", SHARE, "%"),
+    "training_mse": _quality("mean squared error on the training rows", "train_mse", LOSS),
     "peak_epoch": _quality("peak epoch", "peak_epoch", LOSS),
     "convergence": _quality("mean accuracy over the epochs", "curve_accuracy", SHARE, "%"),
     "epoch_correlation": Quantity(
