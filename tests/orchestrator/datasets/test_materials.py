@@ -66,6 +66,14 @@ def test_oqmd_keeps_the_lowest_energy_of_a_composition(tmp_path: Path) -> None:
     assert values.max() < 1.01
 
 
+def test_of_two_sets_of_tables_the_better_known_is_read(tmp_path: Path) -> None:
+    _write_csv(tmp_path / "mp_other.csv", _formulas(50))
+    few = store.prepare_from(find("materials-project"), tmp_path)
+    _write_csv(tmp_path / "matbench_mp_e_form.csv", _formulas(300))
+    more = store.prepare_from(find("materials-project"), tmp_path)
+    assert sum(few.rows.values()) == 67 and sum(more.rows.values()) == 400, "not both together"
+
+
 def _crystal(formula: str) -> dict[str, object]:
     sites = [
         {"species": [{"element": symbol, "occu": 1}], "abc": [0, 0, 0]}
