@@ -282,7 +282,9 @@ def base(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Make a base image where no registry answers: of a Debian mirror and a local Python.
+    """Make a base image where no registry answers.
+
+    It is made of a Debian mirror and a local Python.
 
     \b
     dlbench images base 3.11
