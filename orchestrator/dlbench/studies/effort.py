@@ -40,7 +40,7 @@ def effort_table(study: Study) -> StudyTable:
             TableCell(_installed(release, "gpu")[1] if "gpu" in release.devices else ""),
         )
         rows.append((name, cells))
-    return StudyTable("To write and to install", COLUMNS, tuple(rows))
+    return StudyTable("To write and to install", COLUMNS, tuple(rows), of_the_study=False)
 
 
 def _installed(release: Release, device: str) -> tuple[str, str]:

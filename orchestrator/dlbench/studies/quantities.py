@@ -74,7 +74,7 @@ QUANTITIES = {
     ),
     "train_time": Quantity("training time", "train_s", TIME, "h:mm:ss"),
     "test_time": Quantity("time to predict 1000 rows", "inference_s_per_thousand", TIME, "s"),
-    "inference_time": Quantity("time to predict", "inference_s_per_thousand", TIME, "s"),
+    "inference_time": Quantity("time to predict 1000 rows", "inference_s_per_thousand", TIME, "s"),
     "first_epoch_time": Quantity("time of the first epoch", "first_epoch_s", TIME, "s"),
     "first_epoch_excess": Quantity(
         "excess time of the first epoch", "first_epoch_excess_s", LOSS, "s"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dlbench.analysis.groups import Group
 from dlbench.statistics.measurements import TIME
@@ -30,9 +30,12 @@ class TableCell:
 @dataclass(frozen=True)
 class StudyTable:
     title: str
-    workloads: tuple[str, ...]
+    columns: tuple[str, ...]
+    """Workloads, with the point of a sweep where it is one: `mnist-mlp (epochs=20)`."""
     rows: tuple[tuple[str, tuple[TableCell, ...]], ...]
     """A contender and its cells; the last row says who is best."""
+    of_the_study: bool = True
+    """Whether the study may have figures for it; False: a table of ours beside its own."""
 
 
 def study_tables(study: Study, runs: StudyRuns) -> tuple[StudyTable, ...]:
@@ -72,11 +75,25 @@ def _table(study: Study, runs: StudyRuns, name: str, device: str, seeds: str) ->
         group = _of_seeds(runs.group(workload, device, who), seeds)
         side = side_of(who, workload, device, group, quantity, who)
         figure = _figure(study, device, workload, who, name, seeds)
-        return _cell(side, quantity, figure), side.middle, figure.value if figure else None
+        for other in DEVICES if figure is None else ():  # it may have been measured on another
+            figure = figure or _figure(study, other, workload, who, name, seeds)
+        made = _cell(side, quantity, figure)
+        if figure is not None and figure.device not in (device, "both"):
+            made = replace(made, published=f"{made.published}, on a {figure.device.upper()}")
+        return made, side.middle, figure.value if figure else None
 
-    cells = {(w, who): cell(w, who) for w in workloads for who in study.contenders}
+    cells = {(w, who): cell(w, who) for w in workloads for who in study.frameworks}
     what = f"{quantity.words[0].upper()}{quantity.words[1:]} ({device.upper()})"
-    return _made(study, f"{what}, {seeds} seeds" if seeds else what, workloads, cells, quantity)
+    columns = [_column(runs, w, (device,)) for w in workloads]
+    title = f"{what}, {seeds} seeds" if seeds else what
+    return _made(study, title, workloads, columns, cells, quantity)
+
+
+def _column(runs: StudyRuns, workload: str, devices: Sequence[str]) -> str:
+    """The workload, with the point of a sweep at which those ran that stand in its column."""
+    groups = (runs.group(workload, on, who) for on in devices for who in runs.study.frameworks)
+    points = {str(group.rows[0]["point"] or "") for group in groups if group is not None} - {""}
+    return f"{workload} ({' or '.join(sorted(points))})" if points else workload
 
 
 def _figure(
@@ -125,9 +142,10 @@ def _speed_ups(study: Study, runs: StudyRuns) -> StudyTable | None:
         published = "" if value is None else quantity.shown(value)
         return TableCell(made.measured, made.runs, published, made.trials), side.middle, value
 
-    cells = {(w, who): cell(w, who) for w in workloads for who in study.contenders}
+    cells = {(w, who): cell(w, who) for w in workloads for who in study.frameworks}
     title = "Speed-up from CPU to GPU (training time)"
-    return _made(study, title, workloads, cells, quantity)
+    columns = [_column(runs, w, DEVICES) for w in workloads]
+    return _made(study, title, workloads, columns, cells, quantity)
 
 
 def _cell(side: Side, quantity: Quantity, figure: Published | None) -> TableCell:
@@ -145,15 +163,16 @@ def _made(
     study: Study,
     title: str,
     workloads: Sequence[str],
+    columns: Sequence[str],
     cells: Mapping[tuple[str, str], tuple[TableCell, float | None, float | None]],
     quantity: Quantity,
 ) -> StudyTable | None:
     if not any(cell.measured for cell, _, _ in cells.values()):
         return None
-    rows = [(who, tuple(cells[w, who][0] for w in workloads)) for who in study.contenders]
+    rows = [(who, tuple(cells[w, who][0] for w in workloads)) for who in study.frameworks]
     if quantity.kind is TIME or quantity.needs_real_data:
         rows.append((BEST, tuple(_best(study, w, cells, quantity) for w in workloads)))
-    return StudyTable(title, tuple(workloads), tuple(rows))
+    return StudyTable(title, tuple(columns), tuple(rows))
 
 
 def _best(
@@ -164,7 +183,7 @@ def _best(
 ) -> TableCell:
     def first(which: int) -> str:
         known: dict[str, float] = {}
-        for who in study.contenders:
+        for who in study.frameworks:
             value = cells[workload, who][which]
             if isinstance(value, float):
                 known[who] = value

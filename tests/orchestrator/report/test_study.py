@@ -36,7 +36,7 @@ def test_measured_beside_published_with_the_winner(campaign: Path) -> None:
     part = study_part(report.load(campaign))
     assert part is not None
     table, rows = next(one for one in part.tables if one[0].title == "Accuracy (CPU)")
-    assert table.workloads == ("mnist-mlp",)
+    assert table.columns == ("mnist-mlp",)
     shown = {name: cells[0] for name, cells in rows}
     assert shown["keras"].cell.measured == "97.66 ± 0.036 %"
     assert shown["keras"].cell.published == "97.6 %" and shown["keras"].cell.runs == 12
@@ -45,6 +45,29 @@ def test_measured_beside_published_with_the_winner(campaign: Path) -> None:
     group = shown["pytorch"].group
     assert group is not None
     assert report.load(campaign).groups[group].release == "pytorch@1.13.1"
+
+
+def test_figures_of_another_device_and_the_point_of_a_sweep_are_told(tmp_path: Path) -> None:
+    point = "optimizer.name=sgd"
+    ways = {"pytorch@1.4.0": ("eager",), "tensorflow@2.1.0": ("function", "fit")}
+    cells = [
+        Cell(
+            release, [1.5, 1.6], "first_epoch_excess_s", "cifar10-resnet18", variant=variant,
+            point=point, changes=[point], metrics={"train_s": 9.0},
+        )
+        for release, variants in ways.items()
+        for variant in variants
+    ]  # fmt: skip
+    part = study_part(report.load(write(tmp_path / "c", cells, name="tian2020")))
+    assert part is not None
+    titles = [table.title for table, _ in part.tables]
+    table, rows = part.tables[titles.index("Excess time of the first epoch (CPU)")]
+    assert table.columns == (f"cifar10-resnet18 ({point})",)
+    shown = {name: cells[0].cell for name, cells in rows}
+    assert list(shown) == ["pytorch", "tensorflow", "model.fit"], "each way to train has a row"
+    assert shown["tensorflow"].published == "8.68 s, on a GPU"
+    assert shown["model.fit"].published == ""
+    assert shown["pytorch"].measured.startswith("1.55 ±")
 
 
 def test_what_it_takes_to_write_and_install_stands_beside_the_tables(campaign: Path) -> None:
