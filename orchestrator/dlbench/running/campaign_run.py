@@ -286,7 +286,9 @@ def _certify(run: CampaignRun, trials: Sequence[Trial]) -> None:
         environment = run.environments[trial.release, trial.device]
         if _contender(trial) in run.certificates or isinstance(environment, UserError):
             continue
-        run.observer.certifying(trial.label, trial.place)
+        changes = proven(trial.changes)
+        what = f"{trial.workload} ({' '.join(changes)})" if changes else trial.workload
+        run.observer.certifying(trial.label, what)
         certificate = certify(
             run.workshop,
             environment,
@@ -295,7 +297,7 @@ def _certify(run: CampaignRun, trials: Sequence[Trial]) -> None:
             device=trial.device,
             variant=trial.variant,
             gpus=trial.gpus,
-            changes=proven(trial.changes),
+            changes=changes,
         )
         run.certificates[_contender(trial)] = certificate
         folder.mkdir(exist_ok=True)
