@@ -64,6 +64,7 @@ def register(app: typer.Typer) -> None:
         from dlbench.cli.console import print_json
         from dlbench.environments import releases as known_releases
         from dlbench.errors import UserError, unknown
+        from dlbench.host import gpu_preflight
         from dlbench.planning.plan import DEVICES, SETTINGS, find_contender, parse_gpus
         from dlbench.running.certificates import certify
         from dlbench.running.workshop import open_workshop
@@ -87,7 +88,7 @@ def register(app: typer.Typer) -> None:
         ]
         contenders = [find_contender(name) for name in names]
         chosen = [find(name) for name in workload] if workload else list(workloads().values())
-        gpus = parse_gpus(gpu) if device == "gpu" else ()
+        gpus = gpu_preflight.in_order(parse_gpus(gpu)) if device == "gpu" else ()
         workshop = open_workshop(engine)
         refusals = {
             release.name: workshop.gpu_refusal(release, gpus or ("all",))

@@ -47,13 +47,14 @@ def _docker() -> Iterator[Diagnosis]:
     info = client.info()
     groups = f"cgroup v{info.get('CgroupVersion', '1')}"
     yield Diagnosis("Docker", "good", f"engine {info.get('ServerVersion')} answers, {groups}.")
-    if gpu_preflight.has_gpu_runtime(info):
-        yield Diagnosis("GPU runtime", "good", "Docker can pass NVIDIA GPUs on.")
-    else:
+    if lacking := gpu_preflight.no_passing_on(info):
+        problem, _, remedy = lacking.partition(". ")
         yield Diagnosis(
-            "GPU runtime", "fair", "Docker has no NVIDIA runtime: only CPU trials in containers.",
-            "Install the NVIDIA Container Toolkit if this machine has a GPU.",
+            "GPU runtime", "fair", f"{problem}: only CPU trials in containers.",
+            f"If this machine has a GPU: {remedy[:1].lower()}{remedy[1:]}",
         )  # fmt: skip
+    else:
+        yield Diagnosis("GPU runtime", "good", "The daemon can pass NVIDIA's GPUs on.")
     if shutil.which("mmdebstrap") is None:
         yield Diagnosis(
             "Base images", "fair", "mmdebstrap is missing: base images must come from a registry.",
@@ -72,11 +73,13 @@ def _gpus() -> Iterator[Diagnosis]:
                       "Install NVIDIA's driver if this machine has one of its GPUs.")  # fmt: skip
         return
     for device in gpus.devices:
-        yield Diagnosis("GPU", "good", f"{device.name}, driver {gpus.driver}.")
+        yield Diagnosis(f"GPU {device.index}", "good", f"{device.name}, driver {gpus.driver}.")
         for release in releases.load_releases():
             found = gpu_preflight.fit_on(release, gpus, device)
             if "gpu" in release.devices and found.text:
-                yield Diagnosis(f"{release.name} on {device.name}", "fair", found.text)
+                hopeless = found.state == "hopeless"
+                near = gpu_preflight.advice(release, gpus, device) if hopeless else ""
+                yield Diagnosis(f"{release.name} on {device.name}", "fair", f"{found.text}{near}")
         if device.processes:
             yield Diagnosis(
                 "GPU in use", "fair", gpu_preflight.busy(device),

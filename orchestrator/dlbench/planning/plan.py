@@ -143,7 +143,8 @@ def draft(choices: Choices, engine: str) -> Draft:
     """Plan the trials. Everything misspelt or impossible is found here."""
     suite = _merged(suites.find(choices.suite), choices)
     own_gpu = choices.gpu == "each"
-    selections = [(one,) for one in gpu_preflight.each()] if own_gpu else [parse_gpus(choices.gpu)]
+    given = gpu_preflight.each() if own_gpu else gpu_preflight.in_order(parse_gpus(choices.gpu))
+    selections = [(one,) for one in given] if own_gpu else [given]
     if choices.label is not None and not _LABEL.fullmatch(choices.label):
         raise UserError(
             f"{choices.label!r} can't be the name of a campaign.",

@@ -56,3 +56,11 @@ def test_a_gpu_is_compared_with_what_releases_need(monkeypatch: pytest.MonkeyPat
     refused = [each for each in found[1:] if "An old card" in each.topic]
     assert refused
     assert all(each.state == "fair" for each in refused)
+
+
+def test_a_hopeless_pair_names_what_would_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    card = gpu.Device(0, "A card", "GPU-1", 8 << 30, "7.0")
+    monkeypatch.setattr(gpu, "inventory", lambda: gpu.Inventory((card,), driver="440.33"))
+    said = by_topic(list(diagnosis._gpus()))["mxnet@1.9.1 on A card"].text
+    assert "needs driver 450.80.02 or newer; this machine has 440.33." in said
+    assert "The nearest release that works here is mxnet@1.3.0" in said
