@@ -169,7 +169,7 @@ def _print_plan(outlook: Forecast, workshop: Workshop) -> None:
                 trial.label,
                 trial.workload,
                 *([trial.point] if swept else []),
-                trial.device,
+                trial.compared_device,
                 trial.setting,
                 str(trial.seed),
                 seconds(estimate),
@@ -185,3 +185,5 @@ def _print_plan(outlook: Forecast, workshop: Workshop) -> None:
         f"About {seconds(outlook.total_s)} in all, {megabytes(outlook.download_bytes)} to download,"
         f" {megabytes(outlook.disk_bytes)} of disk. Estimates: within a factor of three."
     )
+    if any(trial.device == "gpu" for trial in outlook.trials):
+        say("How fast the GPU is was not measured: its trials are estimated as on this CPU.")
