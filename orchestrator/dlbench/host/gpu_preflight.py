@@ -116,7 +116,8 @@ def notes(selection: Sequence[str], wanted: Iterable[Release] = ()) -> list[str]
         others = "the other stays" if given == 2 else f"the other {given - 1} stay"
         told.append(
             f"A trial trains on one GPU: GPU {card.index} ({card.name}) is used, {others} idle, and"
-            f" energy and memory are those of all {given}. `--gpu {card.index}` gives it that one"
+            f" energy and memory are those of {'both' if given == 2 else f'all {given}'}."
+            f" `--gpu {card.index}` gives it that one"
             " alone; `--gpu each` compares them."
         )
     if card is not None and card.processes:
