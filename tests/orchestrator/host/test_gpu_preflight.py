@@ -10,7 +10,7 @@ import pytest
 from dlbench.environments import gpu_fit, releases
 from dlbench.errors import UserError
 from dlbench.host import gpu_preflight
-from dlbench.host.machine import cautions
+from dlbench.host.machine import cautions, gpu_cautions
 from dlbench.monitor import gpu
 from dlbench.monitor.gpu import Device, Inventory
 from dlbench.planning.choices import Choices
@@ -159,13 +159,14 @@ def test_a_busy_gpu_is_said_before_and_beside_the_numbers(
         "load_average": 0,
         "cores_usable": 2,
     }
-    (sentence,) = cautions({"abc": machine})
+    (sentence,) = gpu_cautions({"abc": machine}, {"gpu"})
     assert f"GPU 0 (Card 0) was in use by {words} when the campaign began" in sentence
 
 
 @pytest.mark.parametrize("gpus", [None, [], ["invented"], [{"name": "x"}], [{"processes": 0}]])
 def test_an_idle_or_unknown_gpu_is_not_spoken_of(gpus: Any) -> None:
-    assert cautions({"abc": {"gpus": gpus, "load_average": 0.0, "cores_usable": 2}}) == []
+    machine = {"abc": {"gpus": gpus, "load_average": 0.0, "cores_usable": 2}}
+    assert gpu_cautions(machine, {"gpu"}) == cautions(machine) == []
 
 
 PODMAN = {"BuildahVersion": "1.39.3", "Runtimes": {"crun": {}, "runc": {}}}
