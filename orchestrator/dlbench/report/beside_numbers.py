@@ -21,7 +21,8 @@ def of_case(material: Material, case: Case) -> str:
     parts = [*circumstances(case.groups)]
     if busy or any(map(_beside_others, case.groups)):
         parts.append("busy machine")
-    if gpu_cautions({one: known[one] for one in machines if one in known}, devices_of(case.groups)):
+    here = {one: known[one] for one in machines if one in known}
+    if gpu_cautions(here, _used(material, case.groups)):
         parts.append("busy GPU")
     if len(machines) > 1:
         parts.append(f"{len(machines)} machines")
@@ -39,7 +40,20 @@ def cautions_of(material: Material) -> list[str]:
 
 def busy_gpus(material: Material) -> list[str]:
     """Who else used the GPUs that were measured, in sentences."""
-    return gpu_cautions(material.results.machines(), devices_of(material.groups))
+    return gpu_cautions(material.results.machines(), _used(material, material.groups))
+
+
+def _used(material: Material, groups: Iterable[Group]) -> set[str]:
+    """The devices that trained: `gpu:1` where the plan tells which GPU that was, else `gpu`."""
+    found = set()
+    for row in (row for group in groups for row in group.rows):
+        planned = material.planned.get(row["id"])
+        gpus = planned.trial.gpus if planned else ()
+        given = gpus[0].rpartition("=")[2] if gpus else ""
+        index = "0" if given == "all" else given
+        known = row["device"] == "gpu" and index.isdigit()
+        found.add(f"gpu:{index}" if known else str(row["device"]))
+    return found
 
 
 def devices_of(groups: Iterable[Group]) -> set[str]:

@@ -126,6 +126,20 @@ def test_a_gpu_in_use_is_said_beside_its_own_numbers_only(tmp_path: Path) -> Non
     assert cautions_of(material(tmp_path / "cpu", cells[:1], gpus)) == []
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [(["0"], True), (["1"], False), (["all"], True), (["nvidia.com/gpu=1"], False),
+     (["GPU-1234"], True), ([], True)],
+)  # fmt: skip
+def test_the_plan_tells_which_gpu_was_used(given: list[str], said: bool, tmp_path: Path) -> None:
+    gpus = [{"name": "A", "processes": 2}, {"name": "B", "processes": 0}]
+    material(tmp_path, [Cell("a@1", around(2.0), device="gpu")], gpus)
+    plan = tmp_path / "c" / "plan.jsonl"
+    lines = [{**json.loads(line), "gpus": given} for line in plan.read_text().splitlines()]
+    plan.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert bool(cautions_of(load(tmp_path / "c"))) is said
+
+
 def test_the_terminal_says_so_too(tmp_path: Path, command: Command) -> None:
     cells = [  # on a busy machine, which must not hide the busy GPU
         Cell("a@1", around(2.0), others_percent=40.0),
