@@ -22,7 +22,7 @@ def of_case(material: Material, case: Case) -> str:
     if busy or any(map(_beside_others, case.groups)):
         parts.append("busy machine")
     here = {one: known[one] for one in machines if one in known}
-    if gpu_cautions(here, _used(material, case.groups)):
+    if gpu_cautions(here, used_devices(material, case.groups)):
         parts.append("busy GPU")
     if len(machines) > 1:
         parts.append(f"{len(machines)} machines")
@@ -40,10 +40,10 @@ def cautions_of(material: Material) -> list[str]:
 
 def busy_gpus(material: Material) -> list[str]:
     """Who else used the GPUs that were measured, in sentences."""
-    return gpu_cautions(material.results.machines(), _used(material, material.groups))
+    return gpu_cautions(material.results.machines(), used_devices(material, material.groups))
 
 
-def _used(material: Material, groups: Iterable[Group]) -> set[str]:
+def used_devices(material: Material, groups: Iterable[Group]) -> set[str]:
     """The devices that trained: `gpu:1` where the plan tells which GPU that was, else `gpu`."""
     found = set()
     for row in (row for group in groups for row in group.rows):

@@ -213,7 +213,8 @@ def _gpu_states(gpus: Sequence[object]) -> Iterator[str]:
             if gpu.get(key) is not None:
                 words.append(f"{name} {'on' if gpu[key] else 'off'}")
         if gpu.get("processes") is not None:
-            words.append(f"used by {count(gpu['processes'], 'other program')}")
+            users = count(gpu["processes"], "other program") if gpu["processes"] else "nobody else"
+            words.append(f"used by {users}")
         if words:
             yield f"GPU {index}: {', '.join(words)}"
 

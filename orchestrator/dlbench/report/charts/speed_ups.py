@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dlbench.analysis.groups import Group
 from dlbench.analysis.metrics import TRAINING
 from dlbench.analysis.results import ALPHA
+from dlbench.report.beside_numbers import used_devices
 from dlbench.report.material import Material
 from dlbench.report.tables import Cell, Chart, Table
 from dlbench.statistics.effects import effect
@@ -80,12 +81,13 @@ def _cautions(pairs: Sequence[int]) -> Iterator[str]:
 
 
 def _models(material: Material) -> str:
-    """Which GPUs the machines have."""
+    """Which GPUs trained."""
+    used = used_devices(material, material.groups)
     names = [
         str(card.get("name"))
         for machine in material.results.machines().values()
-        for card in machine.get("gpus") or ()
-        if isinstance(card, Mapping) and card.get("name")
+        for index, card in enumerate(machine.get("gpus") or ())
+        if isinstance(card, Mapping) and card.get("name") and used & {"gpu", f"gpu:{index}"}
     ]
     return f" GPU: {listing(list(dict.fromkeys(names)))}." if names else ""
 
