@@ -60,6 +60,7 @@ from dlbench.running.preparation import (
     GpuImpossible,
     prepare_data,
     prepare_environments,
+    refusal_of,
 )
 from dlbench.running.resumable import check_extensible, check_machine
 from dlbench.running.workshop import Workshop
@@ -276,14 +277,22 @@ def _record(campaign: Campaign, result: TrialResult) -> TrialResult:
 def _contender(trial: Trial) -> tuple[object, ...]:
     """What has one certificate."""
     what = trial.workload, proven(trial.changes)
-    return trial.release, trial.variant, trial.device, *what
+    return trial.release, trial.variant, trial.device, trial.gpus, *what
+
+
+def _environment(run: CampaignRun, trial: Trial) -> str | UserError:
+    """What the engine starts; or why nothing can be started for this trial."""
+    environment = run.environments[trial.release, trial.device]
+    if isinstance(environment, UserError):
+        return environment
+    return refusal_of(trial, run.workshop) or environment
 
 
 def _certify(run: CampaignRun, trials: Sequence[Trial]) -> None:
     """The proof of each contender, before anything is timed."""
     folder = run.campaign.folder / "certificates"
     for trial in trials:
-        environment = run.environments[trial.release, trial.device]
+        environment = _environment(run, trial)
         if _contender(trial) in run.certificates or isinstance(environment, UserError):
             continue
         changes = proven(trial.changes)
@@ -320,7 +329,7 @@ class _Relay(ExecutionObserver):
 
 def _execution(run: CampaignRun, trial: Trial) -> Execution:
     """Run the trial; where there is nothing to start, say why."""
-    environment = run.environments[trial.release, trial.device]
+    environment = _environment(run, trial)
     if isinstance(environment, UserError):
         impossible = isinstance(environment, GpuImpossible)
         outcome = Outcome.UNSUPPORTED if impossible else Outcome.BUILD_FAILED
