@@ -2,8 +2,10 @@
 
 import tensorflow as tf
 
+from handwritten import timed
 
-def make(images, labels):
+
+def make(kind):
     graph = tf.Graph()
     with graph.as_default():
         x = tf.placeholder(tf.float32, [None, 28, 28, 1])
@@ -20,9 +22,7 @@ def make(images, labels):
         session = tf.Session(config=config)
         session.run(tf.global_variables_initializer())
 
-    def run(ks, done):
-        for k in ks:
-            session.run([train, loss], {x: images[k], y: labels[k]})
-            done()
+    def step(image, label):
+        session.run([train, loss], {x: image, y: label})
 
-    return run
+    return timed(lambda batch: (batch["image"], batch["label"]), step)

@@ -7,8 +7,10 @@ from theano.sandbox.rng_mrg import MRG_RandomStreams
 from theano.tensor.nnet import conv2d
 from theano.tensor.signal.pool import pool_2d
 
+from handwritten import timed
 
-def make(images, labels):
+
+def make(kind):
     random = np.random.RandomState(0)
     streams = MRG_RandomStreams(1)
 
@@ -41,11 +43,8 @@ def make(images, labels):
         moved = np.float32(0.5) * velocity - np.float32(0.01) * gradient
         updates += [(velocity, moved), (parameter, parameter + moved)]
     train = theano.function([x, y], loss, updates=updates)
-    xs = [batch.transpose(0, 3, 1, 2).copy() for batch in images]
 
-    def run(ks, done):
-        for k in ks:
-            train(xs[k], labels[k])
-            done()
+    def ready(batch):
+        return batch["image"].transpose(0, 3, 1, 2).copy(), batch["label"]
 
-    return run
+    return timed(ready, train)

@@ -8,7 +8,7 @@ import numpy as np
 import optax
 from flax import nnx
 
-from bench.adapters.base import Model
+from bench.adapters.base import Model, Prepared
 from bench.adapters.jax.layers import Net, key_of, variables_of
 from bench.adapters.jax.training import loss_of, optimizer_of, set_rate
 from bench.ops import host_nodes, nodes_for, trained_nodes, values_of
@@ -18,6 +18,7 @@ from bench.weights import is_decayed, is_frozen
 class JaxModel(Model):
     def __init__(self, graph, recipe, options):
         self._graph, self._recipe = graph, recipe
+        self._on_gpu = options.device == "gpu"
         native = options.setting == "native"
         self._trained = trained_nodes(graph, recipe)
         self._predicted = nodes_for(graph, graph["outputs"])
@@ -99,9 +100,14 @@ class JaxModel(Model):
 
     # ---- the model
 
+    def prepared(self, batch):
+        if isinstance(batch, Prepared) or self._on_gpu:
+            return batch
+        return Prepared((name, jnp.asarray(value)) for name, value in batch.items())
+
     def train_step(self, batch):
         loss, self._params, self._others, self._slots = self._step(
-            self._params, self._others, self._slots, batch
+            self._params, self._others, self._slots, dict(batch)
         )
         return loss
 

@@ -7,7 +7,7 @@ import numpy as np
 from mxnet import autograd, gluon
 from mxnet.gluon import rnn
 
-from bench.adapters.base import Model
+from bench.adapters.base import Model, Prepared
 from bench.adapters.channels_first import Layout, value_in
 from bench.adapters.mxnet.layers import Layers, Net, own_lengths, parameters_of, second_bias
 from bench.adapters.mxnet.parts import Parts, with_losses
@@ -90,10 +90,18 @@ class GluonModel(Model):
             if node["op"] == "lstm" and native:
                 yield node, _SECOND_BIAS, second_bias(layer)
 
+    def prepared(self, batch):
+        return batch if isinstance(batch, Prepared) else self._on_host(self._training.inputs, batch)
+
+    def _on_host(self, names, batch):
+        host = mx.cpu()
+        arrays = {name: value_in(batch[name]) for name in names}
+        return Prepared((name, mx.nd.array(a, host, a.dtype)) for name, a in arrays.items())
+
     def _arrays(self, names, batch):
-        return [
-            mx.nd.array(value_in(batch[name]), self._context, batch[name].dtype) for name in names
-        ]
+        """Of the batch, on the device."""
+        ready = batch if isinstance(batch, Prepared) else self._on_host(names, batch)
+        return [ready[name].as_in_context(self._context) for name in names]
 
     def _loss_and_backward(self, batch):
         arrays = self._arrays(self._training.inputs, batch)

@@ -60,10 +60,10 @@ def optimizer_of(recipe, trained, native):
     decayed, plain = [], []
     for _, name, tensor in trained:
         (decayed if native or is_decayed(name) else plain).append(tensor)
-    groups = [
-        {"params": decayed, "weight_decay": o.get("weight_decay", 0.0)},
-        {"params": plain, "weight_decay": 0.0},
-    ]
+    decay = o.get("weight_decay", 0.0)
+    groups = [{"params": decayed, "weight_decay": decay}, {"params": plain, "weight_decay": 0.0}]
+    if not decay:  # one group, as by hand: each costs time in every step
+        groups = [{"params": decayed + plain}]
     groups = [group for group in groups if group["params"]]
     if o["name"] == "sgd":
         return torch.optim.SGD(groups, lr=o["lr"], momentum=o["momentum"], nesterov=o["nesterov"])
