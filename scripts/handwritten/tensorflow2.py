@@ -71,7 +71,13 @@ def make(kind):
     if kind == "lstm":
         loss_of = tf.keras.losses.BinaryCrossentropy(from_logits=True)
 
-    @tf.function(reduce_retracing=True)
+    # the batch left open: a last, partial one is not traced anew
+    target = (
+        tf.TensorSpec([None, 1], tf.float32) if kind == "lstm" else tf.TensorSpec([None], "int32")
+    )
+    data = tf.TensorSpec(net.inputs[0].shape, net.inputs[0].dtype)
+
+    @tf.function(input_signature=[target, data])
     def train(target, data):
         with tf.GradientTape() as tape:
             loss = loss_of(target, net(data, training=True))

@@ -118,8 +118,12 @@ class GluonModel(Model):
         rows = batch * int(np.prod(node["shape"][:-1]))
         factor = rows / max(1.0, rows - 1.0)
         variance = self._layers.of(node).running_var.data()
-        variance *= factor
-        variance -= old * ((factor - 1) * node["keep"])
+        share = (factor - 1) * node["keep"]
+        if share:
+            # factor * variance - share * old, in one operation: (1 - lr·wd)·weight - lr·gradient
+            mx.nd.sgd_update(variance, old, lr=share, wd=-1 / node["keep"], out=variance)
+        else:
+            variance *= factor
 
     def train_step(self, batch):
         loss = self._loss_and_backward(batch)

@@ -61,9 +61,12 @@ class FunctionModel(Model):
     def train_step(self, batch):
         batch = dict(self.prepared(batch))
         if self._step is None:
-            self._step = self._function(self._take_step, batch)
+            self._step = self._step_function(batch)
         self._last = self._step(batch)
         return self._last
+
+    def _step_function(self, batch):
+        return self._function(self._take_step, batch)
 
     def _function(self, function, batch):
         """A tf.function of batches like this one, of any size."""
