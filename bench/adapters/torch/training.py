@@ -54,8 +54,11 @@ _REAL_VALUED = {
 # ---- optimisers ---------------------------------------------------------------------------------
 
 
-def optimizer_of(recipe, trained, native):
-    """PyTorch's optimiser of the recipe; `trained` are (node, parameter's name, tensor)."""
+def optimizer_of(recipe, trained, native, **settings):
+    """PyTorch's optimiser of the recipe; `trained` are (node, parameter's name, tensor).
+
+    `settings` change how it is computed, not what.
+    """
     o = recipe["optimizer"]
     decayed, plain = [], []
     for _, name, tensor in trained:
@@ -69,7 +72,7 @@ def optimizer_of(recipe, trained, native):
         return torch.optim.SGD(groups, lr=o["lr"], momentum=o["momentum"], nesterov=o["nesterov"])
     if o["name"] == "adam":
         explicit = {} if native else {"betas": (o["beta1"], o["beta2"]), "eps": o["epsilon"]}
-        return torch.optim.Adam(groups, lr=o["lr"], **explicit)
+        return torch.optim.Adam(groups, lr=o["lr"], **dict(explicit, **settings))
     explicit = {} if native else {"rho": o["rho"], "eps": o["epsilon"]}
     return torch.optim.Adadelta(groups, lr=o["lr"], **explicit)
 
