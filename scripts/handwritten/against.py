@@ -53,7 +53,7 @@ def main(job_file, kind, blocks, steps):
     options = trial.options_of(job)
     adapter.set_up(options)
     size = job["recipe"]["batch"]
-    train = data.Split(_drawn(job["graph"], job["recipe"], _BATCHES * size))
+    train = data.Split(drawn(job["graph"], job["recipe"], _BATCHES * size))
     model = adapter.build(job["graph"], job["recipe"], options)
     model.load(weights.initial_weights(job["graph"], job["seed"]))
     run = handwritten.make(kind)
@@ -73,7 +73,7 @@ def main(job_file, kind, blocks, steps):
     print(json.dumps(times))
 
 
-def _drawn(graph, recipe, rows):
+def drawn(graph, recipe, rows):
     """So many rows of legal numbers for the graph's inputs and the recipe's targets."""
     random, arrays = np.random.RandomState(0), {}
     vocabulary = {n["inputs"][0]: n["vocabulary"] for n in graph["nodes"] if n["op"] == "embedding"}
