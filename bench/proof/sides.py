@@ -110,7 +110,8 @@ class Sides:
             near = rows_at_kinks(self.graph, self.recipe, values, batch)
             if not near.any():
                 return batch, True
-            batch = drawn.replaced(batch, near, batches.rows(int(near.sum())))
+            beside = None if near.all() else batch
+            batch = drawn.replaced(batch, near, batches.rows(int(near.sum()), beside))
         self._tries = 1  # a graph of so many values has a kink in nearly every row
         return batch, False
 
