@@ -22,7 +22,10 @@ from bench.weights import is_frozen
 
 _LARGEST_LOSS = 1e8
 _LARGEST_WEIGHT = 1e4
-"""Beyond these training diverges: float32 ends at 3e38, and a few layers' product is soon there."""
+"""Beyond these training diverges: float32 ends at 3e38, and a few layers' product is soon there.
+
+A loss that is large from the first step on does not say so: it is held against that one.
+"""
 
 
 class Walk:
@@ -34,7 +37,7 @@ class Walk:
         self._names = {node["name"] for node in self._nodes} - self._frozen
         self.model, self.reference = model, reference
         self._copies = Copies(graph, recipe)
-        self._recipe = recipe
+        self.recipe = recipe
         self._optimizers = [Optimizer(recipe) for _ in range(3)]
         self._relative, self._sizes = {True: {}, False: {}}, set()
         self._widest = {}
@@ -42,6 +45,8 @@ class Walk:
         self._handles = []
         self._new_model = lambda: sides.loaded(graph, recipe)
         self.weights = self._start = sides.start()
+        self.began_again = False
+        """Whether training diverged, and both sides went back to the first weights."""
         self.batches = []
         self.parameters, self.statistics = [], []
         """For each step the error of what moved, or the Mismatch."""
@@ -83,8 +88,8 @@ class Walk:
 
     def _set_rate(self):
         """With a schedule, another learning rate for each step."""
-        if self._recipe.get("schedule"):
-            rate = drawn.rate(self._recipe, len(self.batches))
+        if self.recipe.get("schedule"):
+            rate = drawn.rate(self.recipe, len(self.batches))
             self.model.set_rate(rate)
             for optimizer in self._optimizers:
                 optimizer.rate = rate
@@ -141,11 +146,13 @@ class Walk:
         """
         exact = self.reference.backward(batch)
         size = max(largest(v) for values in self.weights.values() for v in values.values())
-        if abs(exact[0]) < _LARGEST_LOSS and size < _LARGEST_WEIGHT:
+        first = abs(self.wanted_losses[0]) if self.wanted_losses else np.inf
+        if abs(exact[0]) < max(_LARGEST_LOSS, 1e4 * first) and size < _LARGEST_WEIGHT:
             return exact, False
         self.ended()
+        self.began_again = True
         self.model, self.weights = self._new_model(), self._start
-        self._optimizers, self._widest = [Optimizer(self._recipe) for _ in range(3)], {}
+        self._optimizers, self._widest = [Optimizer(self.recipe) for _ in range(3)], {}
         self.reference.load(self.weights)
         return self.reference.backward(batch), True
 
@@ -195,7 +202,7 @@ class Walk:
             optimizer.steps(here, _shifted(gradients, shifts, side))
             for optimizer, side in zip(self._optimizers, (0.0, 1.0, -1.0))
         )
-        longest = _longest_step(self._recipe["optimizer"], len(self.batches) + 1)
+        longest = _longest_step(self.recipe["optimizer"], len(self.batches) + 1)
         wanted, room = {}, {}
         for node, steps in exact_steps.items():
             wanted[node] = {name: -step for name, step in steps.items()}
@@ -221,7 +228,7 @@ class Walk:
         for node, values in gradients.items():
             for name, value in values.items():
                 own = shifts[node, name] = FACTOR * spreads[node, name]
-                if self._recipe["optimizer"]["name"] != "sgd":
+                if self.recipe["optimizer"]["name"] != "sgd":
                     widest = max(own, self._widest.get((node, name), 0.0))
                     shifts[node, name] = np.where(np.abs(value) > own, own, widest)
                     self._widest[node, name] = widest

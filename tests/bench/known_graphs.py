@@ -396,6 +396,62 @@ def one_value_before_a_norm() -> Pair:
                  clip=0.5)  # fmt: skip
 
 
+def steep_beside_flat() -> Pair:
+    """Gradients of very different sizes: steps that suit the one make the other diverge."""
+    g = Graph("steep")
+    steep, flat = g.dense(g.input("x", (4,)), 4), g.dense(g.input("z", (2,)), 2)
+    for _ in range(4):
+        flat = g.tanh(g.dense(flat, 2))
+    for _ in range(8):
+        steep = g.add(steep, steep, steep)
+    steep = g.dense(steep, 4)
+    heads = [recipes.loss("mean-squared-error", x, f"true_{x}") for x in (steep, flat)]
+    return _pair(g, steep, flat, losses=heads)
+
+
+def large_from_the_start() -> Pair:
+    """A loss of 1e13 that no step of training made."""
+    g = Graph("huge")
+    x = g.dense(g.input("x", (4,)), 4)
+    for _ in range(14):
+        x = g.add(x, x, x)
+    return _pair(g, x, losses=[recipes.loss("mean-squared-error", x, "target")])
+
+
+def small_dropout() -> Pair:
+    """Rates far from those that people usually write."""
+    g = Graph("small-dropout")
+    x = g.dropout(g.relu(g.dense(g.input("x", (7,)), 9)), 0.03)
+    return _pair(g, g.dense(g.dropout(g.tanh(g.dense(x, 8)), 0.85), 3))
+
+
+def dropout_between_relus() -> Pair:
+    """What is dropped passes no gradient in any case: the relu behind it is at zero there."""
+    g = Graph("dropout-relu")
+    x = g.relu(g.dropout(g.relu(g.dense(g.input("x", (7,)), 9)), 0.4))
+    return _pair(g, g.dense(x, 3))
+
+
+def uneven_paddings() -> Pair:
+    g = Graph("uneven")
+    x = g.conv2d(g.input("image", (7, 6, 2)), 3, (3, 2), padding=((0, 2), (1, 0)))
+    x = g.maxpool(x, (3, 2), stride=(2, 1), padding=((2, 0), (0, 1)))
+    x = g.avgpool(x, (2, 3), stride=1, padding=((0, 1), (2, 1)))
+    x = g.conv2d(x, 3, (2, 2), stride=(2, 2), padding=((1, 2), (3, 0)))
+    left, right = (
+        g.dense(g.flatten(x), 3, name="left"),
+        g.dense(g.globalmaxpool(x), 3, name="right"),
+    )
+    return _pair(g, left, right)
+
+
+def small_gradients_clipped() -> Pair:
+    """A norm that is not far from what frameworks add to it."""
+    g = Graph("small-clip")
+    x = g.dense(g.tanh(g.dense(g.input("x", (4,)), 5)), 3)
+    return _pair(g, x, losses=[_head(g, x, weight=1e-4)], clip=1e-5)
+
+
 def images_of_several_sizes() -> Pair:
     g = Graph("sizes")
     x = g.input("image", (6, 7, 2), sizes=((6, 7), (9, 5), (4, 12)))
@@ -412,6 +468,8 @@ ARCHITECTURES: tuple[Callable[[], Pair], ...] = (
 CORNERS: tuple[Callable[[], Pair], ...] = (
     one_node, one_pixel, one_class_one_word_one_step, repeated_readers, states_everywhere,
     nothing_needs_it, all_weights_zero, large_logits, autoencoder, board, names, frozen_trunk,
-    flattened_everything, long_chain, one_value_before_a_norm, extreme_attributes, images_of_several_sizes,
+    flattened_everything, long_chain, one_value_before_a_norm, steep_beside_flat,
+    large_from_the_start, small_dropout, dropout_between_relus, uneven_paddings,
+    small_gradients_clipped, extreme_attributes, images_of_several_sizes,
 )  # fmt: skip
 KNOWN: dict[str, Callable[[], Pair]] = {make.__name__: make for make in (*ARCHITECTURES, *CORNERS)}
