@@ -36,11 +36,12 @@ def main() -> int:
     parser.add_argument("--graphs", type=int, default=100, help="graphs for each release")
     parser.add_argument("--seed", type=int, default=1000, help="of the first graph")
     parser.add_argument("--ops", type=int, default=10, help="most nodes of a graph")
-    parser.add_argument("--known", action="store_true",
-                        help="instead: the graphs of tests/bench/known_graphs.py")  # fmt: skip
+    parser.add_argument("--known", nargs="*", metavar="NAME", choices=KNOWN,
+                        help="instead: graphs of tests/bench/known_graphs.py")  # fmt: skip
     asked = parser.parse_args()
     seeds = range(asked.seed, asked.seed + asked.graphs)
-    names = list(KNOWN) if asked.known else [str(seed) for seed in seeds]
+    known = asked.known is not None
+    names = asked.known or list(KNOWN) if known else [str(seed) for seed in seeds]
     workshop, rows = open_workshop("process"), []
     for name in asked.releases:
         release, variant = find_contender(name)
@@ -50,7 +51,7 @@ def main() -> int:
             folders = []
             for graph in names:
                 folder, run = Path(place) / graph, (release.adapter, variant)
-                if asked.known:
+                if known:
                     write_graph(folder, *KNOWN[graph](), 1, adapter=run[0], variant=run[1])
                 else:
                     seed = int(graph)
