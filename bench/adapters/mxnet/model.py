@@ -20,7 +20,16 @@ from bench.adapters.mxnet.training import (
     optimizer_of,
     set_rate,
 )
-from bench.ops import host_nodes, nodes_for, read_by_losses, trained_nodes, values_of
+from bench.ops import (
+    for_batch,
+    host_nodes,
+    nodes_for,
+    read_by_losses,
+    shapes_of,
+    sizes_of,
+    trained_nodes,
+    values_of,
+)
 from bench.weights import is_state
 
 
@@ -109,13 +118,14 @@ class GluonModel(Model):
         with autograd.record():
             loss = self._training(*arrays)
         loss.backward()
+        graph = for_batch(self._graph, batch) if sizes_of(self._graph) else None
         for node, old in zip(self._unbiased, before):
-            self._unbias(node, old, arrays[0].shape[0])
+            shape = shapes_of(graph)[node["name"]] if graph else node["shape"]
+            self._unbias(node, old, arrays[0].shape[0] * int(np.prod(shape[:-1])))
         return loss
 
-    def _unbias(self, node, old, batch):
+    def _unbias(self, node, old, rows):
         """MXNet adds the biased variance: put the factor n/(n-1) on what it added."""
-        rows = batch * int(np.prod(node["shape"][:-1]))
         factor = rows / max(1.0, rows - 1.0)
         variance = self._layers.of(node).running_var.data()
         share = (factor - 1) * node["keep"]
