@@ -11,7 +11,7 @@ from dlbench import datasets, workloads
 from dlbench.datasets import store
 from dlbench.environments import releases, wheels
 from dlbench.environments.releases import Release
-from dlbench.planning.changes import recipe_of
+from dlbench.planning.changes import workload_of
 from dlbench.planning.flops import flops
 from dlbench.planning.greedy_decoding import GREEDY
 from dlbench.planning.plan import Trial
@@ -128,11 +128,11 @@ def _bytes_all(release: Release, device: str) -> int:
 
 
 def _seconds(trial: Trial, cores: float) -> float:
-    workload = workloads.find(trial.workload)
+    workload = workload_of(trial.workload, trial.changes)
     data = datasets.find(workload.dataset)
     whole = dict(zip(("train", "test"), data.rows, strict=True))
     train, test = (used_rows(whole, trial.rows, trial.share, data.name) or whole).values()
-    batch = min(int(recipe_of(trial.workload, trial.changes)["batch"]), train)
+    batch = min(int(workload.recipe["batch"]), train)
     steps = trial.steps or trial.epochs * math.ceil(train / batch)
     epochs = math.ceil(steps * batch / train)
     forward = flops(workload.graph)

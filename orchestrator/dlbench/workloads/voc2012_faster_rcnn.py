@@ -56,6 +56,7 @@ WORKLOADS = (
         source="S. Ren et al., 2015, joint training, on ResNet-50 C4 with constants in the place of"
         " batch normalisation, stem and first stage constant, too; 28,197,040",
         proof=_PROOF,
+        sizes={"small": "voc2012-faster-rcnn-small"},
     ),
     Workload(
         name="voc2012-faster-rcnn-small",
