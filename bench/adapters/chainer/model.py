@@ -65,11 +65,14 @@ class ChainerModel(Model):
     def _arrays(self, batch):
         return {name: self._net.xp.asarray(value_in(value)) for name, value in batch.items()}
 
-    def _loss_and_backward(self, batch):
+    def _loss_of(self, batch):
         arrays = self._arrays(batch)
         values = self._net(arrays, self._trained, self._heads)
         parts = [spec["weight"] * loss_of(spec, values, arrays) for spec in self._recipe["losses"]]
-        loss = sum(parts[1:], parts[0])
+        return sum(parts[1:], parts[0])
+
+    def _loss_and_backward(self, batch):
+        loss = self._loss_of(batch)
         self._net.cleargrads()
         loss.backward()
         return loss.array
@@ -109,6 +112,14 @@ class ChainerModel(Model):
                 value = self._canonical(node, name, [each.grad for each in parameters])
                 gradients.setdefault(node["name"], {})[name] = value
         return float(loss), gradients
+
+    def run_forward(self, batch):
+        self._loss_of(batch)
+        self.sync()
+
+    def run_backward(self, batch):
+        self._loss_and_backward(batch)
+        self.sync()
 
     def _canonical(self, node, name, arrays):
         value = np.concatenate([cuda.to_cpu(array) for array in arrays])

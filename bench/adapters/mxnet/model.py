@@ -95,11 +95,14 @@ class GluonModel(Model):
             mx.nd.array(value_in(batch[name]), self._context, batch[name].dtype) for name in names
         ]
 
+    def _loss_of(self, arrays):
+        with autograd.record():
+            return self._training(*arrays)
+
     def _loss_and_backward(self, batch):
         arrays = self._arrays(self._training.inputs, batch)
         before = [self._layers.of(node).running_var.data().copy() for node in self._unbiased]
-        with autograd.record():
-            loss = self._training(*arrays)
+        loss = self._loss_of(arrays)
         loss.backward()
         for node, old in zip(self._unbiased, before):
             self._unbias(node, old, arrays[0].shape[0])
@@ -152,6 +155,14 @@ class GluonModel(Model):
                 value = self._canonical(node, name, parameter.grad(self._context))
                 gradients.setdefault(node["name"], {})[name] = value
         return loss.asscalar().item(), gradients
+
+    def run_forward(self, batch):
+        self._loss_of(self._arrays(self._training.inputs, batch))
+        self.sync()
+
+    def run_backward(self, batch):
+        self._loss_of(self._arrays(self._training.inputs, batch)).backward()
+        self.sync()
 
     def _canonical(self, node, name, array):
         return self._layout.parameter_out(node, name, array.asnumpy())

@@ -132,6 +132,14 @@ METRICS = (
     Column("step_ms_sd", pl.Float64, "standard deviation of the steady steps"),
     Column("throughput", pl.Float64, "rows a second at the median step"),
     Column("host_ms_mean", pl.Float64, "of a step, what a host node took; null: there is none"),
+    Column(
+        "forward_ms", pl.Float64, "of a detector's step, the loss alone: median, measured apart"
+    ),
+    Column(
+        "backward_ms", pl.Float64, "what its gradients take beside that: median, measured apart"
+    ),
+    Column("image_sizes", pl.Float64, "in how many sizes a detector's images come"),
+    Column("padding_share", pl.Float64, "share of the pixels of these images that is padding"),
     Column("epochs", pl.Float64, "epochs done"),
     Column("steps", pl.Float64, "steps done"),
     Column("samples", pl.Float64, "rows trained on"),
