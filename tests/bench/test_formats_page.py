@@ -130,7 +130,9 @@ def test_every_metric_of_a_trial_is_named() -> None:
         "latency_ms": [1.0] * 100, "forward_ms": [1.0], "backward_ms": [2.0],
         "metrics": dict.fromkeys(METRICS, 0.5),
     }  # fmt: skip
-    for first in ("accuracy", "mean-absolute-error", "mean-squared-error", "perplexity"):
+    for first in (
+        "accuracy", "average-precision", "mean-absolute-error", "mean-squared-error", "perplexity",
+    ):  # fmt: skip
         epoch = {"epoch": 1, "loss": 1.0, "steps_ms": [2.0, 1.0, 1.0], "first": 1, "train_s": 1.0,
                  "metrics": {first: 0.5}, "host_ms": 1.0}  # fmt: skip
         events = [Event(1.0, "epoch", epoch), Event(2.0, "epoch", {**epoch, "epoch": 2})]

@@ -84,6 +84,7 @@ METRICS = (
     ),
     Column("decoded_rows", pl.Float64, "how many test rows were decoded for it"),
     Column("train_accuracy", pl.Float64, "accuracy on the training split, after training"),
+    Column("train_map", pl.Float64, "mean average precision on the training split"),
     Column("train_mae", pl.Float64, "mean absolute error on the training split, after training"),
     Column("train_mse", pl.Float64, "mean squared error on the training split, after training"),
     Column("train_perplexity", pl.Float64, "perplexity on the training split, after training"),
@@ -93,6 +94,7 @@ METRICS = (
     Column(
         "test_peak_accuracy", pl.Float64, "accuracy there: chosen by the test rows, so no result"
     ),
+    Column("test_peak_map", pl.Float64, "mean average precision there: chosen by the test rows"),
     Column("test_peak_mae", pl.Float64, "mean absolute error there: chosen by the test rows"),
     Column("test_peak_mse", pl.Float64, "mean squared error there: chosen by the test rows"),
     Column("test_peak_perplexity", pl.Float64, "perplexity there: chosen by the test rows"),

@@ -101,6 +101,8 @@ QUALITY = (
 ON_TRAINING_ROWS = (
     Metric("train_accuracy", "Accuracy on the training split", "training accuracy", SHARE, "", "%",
            100.0, in_report=True),
+    Metric("train_map", "Mean average precision on the training split",
+           "mean average precision on the training split", SHARE, "", "%", 100.0, in_report=True),
     *(Metric(f"train_{column}", f"{title} on the training split", f"training {column}", kind,
              in_report=True)
       for column, (title, kind) in _ERROR.items()),
@@ -113,6 +115,9 @@ AT_PEAK = (
     Metric("test_peak_accuracy", "Accuracy at the peak of the test curve",
            "accuracy at the peak of the test curve", SHARE, "", "%", 100.0, in_report=True,
            judged=False),
+    Metric("test_peak_map", "Mean average precision at the peak of the test curve",
+           "mean average precision at the peak of the test curve", SHARE, "", "%", 100.0,
+           in_report=True, judged=False),
     *(Metric(f"test_peak_{column}", f"{title} at the best of the test curve",
              f"{column} at the best of the test curve", kind, in_report=True, judged=False)
       for column, (title, kind) in _ERROR.items()),
