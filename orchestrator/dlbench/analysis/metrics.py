@@ -151,8 +151,10 @@ PADDING = Metric(
     "padding_share", "Padding of the images", "share of the pixels that is padding", USE, "", "%",
     100.0, in_report=True, judged=False,
 )  # fmt: skip
-ASKED_FOR = (*QUALITY, *ON_TRAINING_ROWS, INFERENCE, LATENCY, LATENCY_P99)
-"""What is there only where a recipe or a user wants it: tables show it."""
+ASKED_FOR = (
+    *QUALITY, *ON_TRAINING_ROWS, FORWARD, BACKWARD, HOST, INFERENCE, LATENCY, LATENCY_P99,
+)  # fmt: skip
+"""What is there only where a workload, a recipe or a user wants it: tables show it."""
 PEAK_MEMORY = Metric(
     "peak_memory_bytes", "Peak memory", "peak memory (bytes)", MEMORY, "memory", "MB", 1e-6,
     in_report=True,
