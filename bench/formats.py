@@ -8,7 +8,7 @@ import time
 VERSION = 1
 PHASES = (
     "import", "load", "build", "first-step", "warm-up", "train", "evaluate", "validate", "decode",
-    "evaluate-train", "inference", "latency", "save", "verify",
+    "evaluate-train", "inference", "latency", "save", "parts", "verify",
 )  # fmt: skip
 
 _JOB_KEYS = {

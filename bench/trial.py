@@ -6,7 +6,18 @@ import time
 
 import numpy as np
 
-from bench import after_training, data, gpus, host, metrics, schedule, stack, step_sample, weights
+from bench import (
+    after_training,
+    data,
+    gpus,
+    host,
+    metrics,
+    parts,
+    schedule,
+    stack,
+    step_sample,
+    weights,
+)
 from bench.adapters.base import Options
 from bench.formats import Diverged
 
@@ -40,6 +51,9 @@ def run(job, data_folder, out, adapter, events):
     if job["save"]:
         with events.phase("save"):
             _save(model, out)
+    if parts.wanted(job):  # the last: what is saved is as training left it
+        with events.phase("parts", model.sync):
+            found.update(parts.measure(job, model, splits["train"]))
     events.write(
         "result",
         loss=training.loss,

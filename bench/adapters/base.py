@@ -93,6 +93,14 @@ class Model(abc.ABC):
         Of the nodes that a training step computes; the others have no gradient.
         """
 
+    def run_forward(self, batch):
+        """Compute the loss of a training step as a step does, and wait for it; change no weight."""
+        raise Unsupported("this adapter can't compute the loss alone")
+
+    def run_backward(self, batch):
+        """The same with the gradients, which stay in the framework; they are waited for, too."""
+        raise Unsupported("this adapter can't compute gradients without fetching them")
+
     @abc.abstractmethod
     def weights(self):
         """{node: {parameter: value}}: what is in the model now, running statistics included."""

@@ -11,7 +11,8 @@ LONGEST_S = 1e9
 """No time is longer, in seconds: 30 years."""
 PHASES = (
     "import", "load", "build", "first-step", "warm-up", "train", "evaluate", "validate", "decode",
-    "evaluate-train", "inference", "latency", "save", "verify",
+    "evaluate-train", "inference", "latency", "save", "parts",
+    "verify",
 )  # fmt: skip
 _MOST_METRICS = 100
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
@@ -154,6 +155,8 @@ EVENTS: dict[str, dict[str, Callable[[Any], bool]]] = {
         "inference_ms": _times_or_none,
         "inference_rows": _count_or_none,
         "latency_ms": _times_or_none,
+        "forward_ms": _times_or_none,
+        "backward_ms": _times_or_none,
     },
     "error": {"outcome": _text, "message": _text},
     "end": {},

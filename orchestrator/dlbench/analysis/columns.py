@@ -84,6 +84,7 @@ METRICS = (
     ),
     Column("decoded_rows", pl.Float64, "how many test rows were decoded for it"),
     Column("train_accuracy", pl.Float64, "accuracy on the training split, after training"),
+    Column("train_map", pl.Float64, "mean average precision on the training split"),
     Column("train_mae", pl.Float64, "mean absolute error on the training split, after training"),
     Column("train_mse", pl.Float64, "mean squared error on the training split, after training"),
     Column("train_perplexity", pl.Float64, "perplexity on the training split, after training"),
@@ -93,6 +94,7 @@ METRICS = (
     Column(
         "test_peak_accuracy", pl.Float64, "accuracy there: chosen by the test rows, so no result"
     ),
+    Column("test_peak_map", pl.Float64, "mean average precision there: chosen by the test rows"),
     Column("test_peak_mae", pl.Float64, "mean absolute error there: chosen by the test rows"),
     Column("test_peak_mse", pl.Float64, "mean squared error there: chosen by the test rows"),
     Column("test_peak_perplexity", pl.Float64, "perplexity there: chosen by the test rows"),
@@ -132,6 +134,14 @@ METRICS = (
     Column("step_ms_sd", pl.Float64, "standard deviation of the steady steps"),
     Column("throughput", pl.Float64, "rows a second at the median step"),
     Column("host_ms_mean", pl.Float64, "of a step, what a host node took; null: there is none"),
+    Column(
+        "forward_ms", pl.Float64, "of a detector's step, the loss alone: median, measured apart"
+    ),
+    Column(
+        "backward_ms", pl.Float64, "what its gradients take beside that: median, measured apart"
+    ),
+    Column("image_sizes", pl.Float64, "in how many sizes a detector's images come"),
+    Column("padding_share", pl.Float64, "share of the pixels of these images that is padding"),
     Column("epochs", pl.Float64, "epochs done"),
     Column("steps", pl.Float64, "steps done"),
     Column("samples", pl.Float64, "rows trained on"),

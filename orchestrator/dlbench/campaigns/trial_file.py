@@ -61,8 +61,11 @@ _TIMES = (
 _STEPS = (
     "step_ms_median", "step_ms_mean", "step_ms_p05", "step_ms_p95", "step_ms_sd",
     "latency_ms_median", "latency_ms_p99", "host_ms_mean",
+    "forward_ms", "backward_ms",
 )  # fmt: skip
-_COUNTS = ("epochs", "steps", "samples", "best_epoch", "peak_epoch", "decoded_rows")
+_COUNTS = (
+    "epochs", "steps", "samples", "best_epoch", "peak_epoch", "decoded_rows", "image_sizes",
+)  # fmt: skip
 _NUMBER = optional(number())
 _METRICS = table_of(
     _NUMBER,
@@ -77,6 +80,7 @@ _METRICS = table_of(
         **dict.fromkeys(_STEPS, _MS),
         **dict.fromkeys(_COUNTS, optional(number(0, MOST_COUNTED))),
         "throughput": _POSITIVE,
+        "padding_share": optional(number(0.0, 1.0)),
     },
     _MOST_METRICS,
 )

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dlbench import formats, workloads
+from dlbench import formats
 from dlbench.campaigns.folder import write_whole
 from dlbench.datasets.store import PreparedData
 from dlbench.engines.base import Limits, Request
@@ -20,7 +20,7 @@ from dlbench.environments.releases import Release
 from dlbench.formats import Action, Job
 from dlbench.host import gpu_preflight
 from dlbench.monitor.gpu import digests
-from dlbench.planning.changes import recipe_of
+from dlbench.planning.changes import workload_of
 from dlbench.planning.plan import Trial
 from dlbench.planning.rows import used_rows
 from dlbench.running.bench_code import bench_digest, bench_folder
@@ -37,7 +37,8 @@ def software(release: Release, device: str) -> dict[str, Any]:
 
 def job_of(trial: Trial, data: PreparedData, action: Action = "train") -> Job:
     """What the trial's process reads; to be verified, the model in its smaller size."""
-    release, workload = releases.find(trial.release), workloads.find(trial.workload)
+    release = releases.find(trial.release)
+    workload = workload_of(trial.workload, trial.changes)
     rows = rows_of(trial, data) if action == "train" else None
     return {
         "v": formats.VERSION,
@@ -53,7 +54,7 @@ def job_of(trial: Trial, data: PreparedData, action: Action = "train") -> Job:
         "seed": trial.seed,
         "threads": trial.threads,
         "graph": workload.graph if action == "train" else workload.proof_graph,
-        "recipe": recipe_of(trial.workload, trial.changes),
+        "recipe": workload.recipe,
         "budget": {"epochs": trial.epochs, "steps": trial.steps},
         "data": {**data.to_job(), "rows": rows},
         "inference": trial.inference,

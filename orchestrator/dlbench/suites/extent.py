@@ -20,12 +20,19 @@ class Extent:
     """The most rows of each split; None: all."""
     share: float | None = None
     """The share of the rows of each split."""
+    size: str | None = None
+    """The size of the model, of those that the workload has; None: its own."""
     recipe: Mapping[str, Value] = field(default_factory=dict)
     """What differs from the workload's recipe, by dotted name."""
     sweep: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
     """The values of each field; all their combinations are points."""
     points: tuple[Mapping[str, Value], ...] = ()
     """Points that are no such grid, one by one."""
+
+    @property
+    def changes(self) -> dict[str, Value]:
+        """What differs from the workload: its size, then its recipe."""
+        return {**({"size": self.size} if self.size else {}), **self.recipe}
 
     def below(self, other: Extent) -> Extent:
         """What both say; `other` is nearer to the user and counts more."""
@@ -37,6 +44,7 @@ class Extent:
             steps=budget.steps,
             rows=rows.rows,
             share=rows.share,
+            size=other.size or self.size,
             recipe={**self.recipe, **other.recipe},
             sweep=swept.sweep,
             points=swept.points,

@@ -15,8 +15,8 @@ from dlbench.planning.plan import Trial, draft
 STUDIES = ("elshawi2021", "gupta2023", "sohail2022", "tian2020", "zvyagin2021")
 SCALES = ("smoke", "short", "full")
 CONTENDERS = {
-    # 7 workloads x 6 frameworks; on the GPU without Theano, which has no packages for it
-    "elshawi2021": (42, 18, 77),
+    # 8 workloads x 6 frameworks; on the GPU without Theano, which has no packages for it
+    "elshawi2021": (48, 18, 88),
     "gupta2023": (54, 3, 54),
     # 2 frameworks x (20 + 30 numbers of epochs)
     "sohail2022": (12, 22, 100),
@@ -45,6 +45,16 @@ def test_every_suite_is_planned_at_every_scale(name: str, scale: str) -> None:
         assert all(trial.seconds <= 600 for trial in trials if name != "quick")
     for trial in trials if scale == "full" and name in STUDIES else ():
         assert trial.rows is None and trial.share is None, "the study had all of its data"
+
+
+def test_the_detector_is_small_at_the_smallest_scale_of_its_study() -> None:
+    trials = {scale: plan("elshawi2021", scale) for scale in ("smoke", "full")}
+    detector = {
+        scale: next(trial for trial in trials[scale] if trial.workload == "voc2012-faster-rcnn")
+        for scale in trials
+    }
+    assert detector["smoke"].changes == ("size=small",)
+    assert (detector["full"].changes, detector["full"].epochs) == ((), 100)
 
 
 def test_every_study_says_where_it_comes_from() -> None:
