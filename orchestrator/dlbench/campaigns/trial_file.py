@@ -12,7 +12,7 @@ from typing import Any
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.campaigns.plain_files import read_record
 from dlbench.campaigns.trial_files import RESULT
-from dlbench.campaigns.trial_result import VERSION, Scale, TrialResult
+from dlbench.campaigns.trial_result import DIGESTS, VERSION, Scale, TrialCores, TrialResult
 from dlbench.event_fields import LONGEST_S
 from dlbench.formats import check_version
 from dlbench.monitor.resources import PhaseUse, Resources
@@ -118,6 +118,11 @@ _FIELDS: dict[str, Shape] = {
         Scale, data=label, source=label, setting=label, cpus=optional(number(0.0, 1e6)),
         name=label, changes=list_of(label, 100),
     ),
+    "cores": record_of(
+        TrialCores, allotted=optional(number(0.0, 1e6)), pinned=list_of(COUNT, 100_000),
+        machine=optional(COUNT),
+    ),
+    "ended_with": record(dict.fromkeys(DIGESTS, label)),
     "certified": optional(flag),
     "certificate": optional(identity),
     "machine": lambda value: value if value == "" else identity(value),
@@ -158,6 +163,7 @@ def _result(checked: dict[str, Any]) -> TrialResult:
             **checked,
             "outcome": Outcome(checked["outcome"]),
             "scale": Scale(**checked.get("scale", {})),
+            "cores": TrialCores(**checked.get("cores", {})),
             "resources": resources,
         }
     )
@@ -197,4 +203,4 @@ def _checked(content: Any, file: Path) -> dict[str, Any]:
 def _nothing() -> dict[str, Any]:
     """In place of what can't be true."""
     return {"metrics": {}, "resources": {}, "curve": [], "phases": {}, "started": "", "scale": {},
-            "model": {}, "stack": {}}  # fmt: skip
+            "model": {}, "stack": {}, "cores": {}, "ended_with": {}}  # fmt: skip

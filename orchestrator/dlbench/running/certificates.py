@@ -55,6 +55,7 @@ def certify(
     again: bool = False,
     build: str = "",
     changes: tuple[str, ...] = (),
+    deterministic: bool = False,
 ) -> Certificate:
     """The certificate of this release for this workload: the kept one, or a new one.
 
@@ -75,6 +76,7 @@ def certify(
         seconds=_SECONDS,
         gpus=gpus,
         changes=changes,
+        deterministic=deterministic,
     )
     job = job_of(trial, data, "verify")
     key = digest([job, software(release, build), trial.engine, VERSION])[:24]
