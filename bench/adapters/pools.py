@@ -8,6 +8,8 @@ trial as a whole has no more cores than that (the engine pins it), so pools do n
 
 import os
 
+from bench import libraries
+
 
 def cores():
     """How many cores this process may use."""
@@ -25,10 +27,10 @@ def set_torch(torch, threads):
 
 
 def torch_pools(torch):
-    pools = {"intra_op": torch.get_num_threads()}
-    if hasattr(torch, "get_num_interop_threads"):
-        pools["inter_op"] = torch.get_num_interop_threads()
-    return pools
+    if not hasattr(torch, "get_num_interop_threads"):
+        # 1.0 always says one: it asks a part of itself that was built without OpenMP
+        return {"intra_op": libraries.openmp_threads() or torch.get_num_threads()}
+    return {"intra_op": torch.get_num_threads(), "inter_op": torch.get_num_interop_threads()}
 
 
 # ---- TensorFlow ---------------------------------------------------------------------------------

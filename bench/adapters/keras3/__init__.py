@@ -133,7 +133,7 @@ def _describe_torch():
 
     return {
         "pytorch": torch.__version__,
-        "threads": torch.get_num_threads(),
+        "threads": pools.torch_pools(torch)["intra_op"],
         "pools": pools.torch_pools(torch),
         "kernels": {
             "mkldnn": torch.backends.mkldnn.is_available(),

@@ -30,6 +30,8 @@ def set_up(options):
 def deterministic(options):
     flags = {"FLAGS_cudnn_deterministic": True, "FLAGS_embedding_deterministic": 1}
     known = {name: value for name, value in flags.items() if _has(name)}
+    if not known:
+        raise Unsupported("PaddlePaddle documents deterministic kernels for CUDA builds alone")
     paddle.set_flags(known)
     return {"switches": known, "covers": ["gpu"]}
 

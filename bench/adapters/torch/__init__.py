@@ -43,7 +43,7 @@ def describe():
     return {
         "framework": "pytorch",
         "version": torch.__version__,
-        "threads": torch.get_num_threads(),
+        "threads": pools.torch_pools(torch)["intra_op"],
         "pools": pools.torch_pools(torch),
         "kernels": {
             "mkldnn": bool(mkldnn and mkldnn.is_available()),

@@ -97,7 +97,11 @@ _RESOURCES = record(fields_of(
     **dict.fromkeys(("gpu_power_w_mean", "gpu_energy_j"), _POSITIVE),
 ))  # fmt: skip
 _MODEL = table_of(anything, {"parameters": COUNT, "weights_sha256": label})
-_STACK = table_of(anything, {"threads": optional(COUNT)})
+_SWITCHES = table_of(anything, {"covers": list_of(label, 10)})
+_STACK = table_of(
+    anything,
+    {"threads": optional(COUNT), "one_core": optional(label), "deterministic": optional(_SWITCHES)},
+)
 _FIELDS: dict[str, Shape] = {
     **dict.fromkeys(
         ("release", "workload", "device", "engine", "setting", "variant", "lock", "point"),
