@@ -21,7 +21,7 @@ from dlbench.errors import UserError, unknown
 from dlbench.host import gpu_preflight
 from dlbench.planning.choices import Choices
 from dlbench.planning.extents import extents_of, points_for, recipe_epochs
-from dlbench.planning.repeats import planned_looks, repeats_needed, rivals
+from dlbench.planning.repeats import most_compared, planned_looks, repeats_needed, rivals
 from dlbench.planning.rows import read_share
 from dlbench.planning.seeds import EACH, MOST_SEED, read_seeds, seeds_for
 from dlbench.shapes import SECONDS, label, list_of, number, optional, record_of, shown, whole
@@ -152,7 +152,8 @@ def draft(choices: Choices, engine: str, cores: float | None = None) -> Draft:
     `cores`: how many trials may use, where that is not what this process may use."""
     suite = _merged(suites.find(choices.suite), choices)
     own_gpu = choices.gpu == "each"
-    selections = [(one,) for one in gpu_preflight.each()] if own_gpu else [parse_gpus(choices.gpu)]
+    given = gpu_preflight.each() if own_gpu else gpu_preflight.in_order(parse_gpus(choices.gpu))
+    selections = [(one,) for one in given] if own_gpu else [given]
     if choices.label is not None and not _LABEL.fullmatch(choices.label):
         raise UserError(
             f"{choices.label!r} can't be the name of a campaign.",
@@ -221,7 +222,7 @@ def _usual_repeats(suite: Suite, contenders: Sequence[Trial]) -> int:
     """As many as there are seeds; else what the test needs."""
     if isinstance(suite.seeds, tuple):
         return len(suite.seeds)
-    return repeats_needed(rivals(contenders))
+    return repeats_needed(most_compared(contenders))
 
 
 def allotted_cores(cpus: float | None, cores: float | None = None) -> int:

@@ -18,7 +18,6 @@ from dlbench.running.campaign_run import resume as go_on
 from dlbench.running.campaign_run import start
 from dlbench.running.workshop import open_workshop
 
-
 _TEXTS = ("seeds", "threads")
 """A number, or numbers, for which the command line has words, too."""
 
