@@ -31,6 +31,10 @@ Options = collections.namedtuple("Options", "seed variant threads device setting
 Options.__new__.__defaults__ = (0,)  # `gpu`: which of the GPUs that the trial sees it trains on
 
 
+class Prepared(dict):
+    """A batch that `Model.prepared` has made: it is not prepared a second time."""
+
+
 class Model(abc.ABC):
     """A model that has been built, with its optimiser."""
 
@@ -39,14 +43,25 @@ class Model(abc.ABC):
 
     @abc.abstractmethod
     def train_step(self, batch):
-        """One optimiser step in training mode; returns the loss as a handle, not yet waited for."""
+        """One optimiser step in training mode; returns the loss as a handle, not yet waited for.
+
+        `batch` is of NumPy arrays, or is what `prepared` made of them.
+        """
+
+    def prepared(self, batch):
+        """The batch as a data loader of the framework would hand it to the loop: not timed.
+
+        That is a `Prepared`, with arrays of the framework's own in the host's memory: bringing
+        them to a GPU is part of the step.
+        """
+        return batch
 
     def train_epoch(self, batches, on_step):
         """Train on each batch and tell `on_step(loss handle, seconds)` of it.
 
         A framework that owns the loop (Keras' fit) has its own version of this.
         """
-        for batch in batches:
+        for batch in map(self.prepared, batches):
             start = time.monotonic()
             handle = self.train_step(batch)
             self.sync()
@@ -116,3 +131,21 @@ def spent_after(nodes, kept):
         if name not in kept:
             spent[node].append(name)
     return spent
+
+
+def steps_of(nodes, kept):
+    """[(node, the values that nobody reads after it)]: worked out once, walked in every step."""
+    spent = spent_after(nodes, kept)
+    return [(node, spent[node["name"]]) for node in nodes]
+
+
+def weighted_sum(parts):
+    """The sum of (weight, loss) as one would write it.
+
+    An eager framework also computes, and differentiates, a factor of 1 and a sum with 0.
+    """
+    total = None
+    for weight, loss in parts:
+        loss = loss if weight == 1 else weight * loss
+        total = loss if total is None else total + loss
+    return total

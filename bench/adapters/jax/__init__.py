@@ -9,7 +9,7 @@ import jax
 
 from bench.formats import Unsupported
 
-VARIANTS = ("jit",)
+VARIANTS = ("jit", "tuned")
 
 
 def set_up(options):

@@ -7,7 +7,7 @@ import numpy as np
 from mxnet import autograd, gluon
 from mxnet.gluon import rnn
 
-from bench.adapters.base import Model
+from bench.adapters.base import Model, Prepared
 from bench.adapters.channels_first import Layout, value_in
 from bench.adapters.mxnet.layers import Layers, Net, own_lengths, parameters_of, second_bias
 from bench.adapters.mxnet.parts import Parts, with_losses
@@ -99,10 +99,18 @@ class GluonModel(Model):
             if node["op"] == "lstm" and native:
                 yield node, _SECOND_BIAS, second_bias(layer)
 
+    def prepared(self, batch):
+        return batch if isinstance(batch, Prepared) else self._on_host(self._training.inputs, batch)
+
+    def _on_host(self, names, batch):
+        host = mx.cpu()
+        arrays = {name: value_in(batch[name]) for name in names}
+        return Prepared((name, mx.nd.array(a, host, a.dtype)) for name, a in arrays.items())
+
     def _arrays(self, names, batch):
-        return [
-            mx.nd.array(value_in(batch[name]), self._context, batch[name].dtype) for name in names
-        ]
+        """Of the batch, on the device."""
+        ready = batch if isinstance(batch, Prepared) else self._on_host(names, batch)
+        return [ready[name].as_in_context(self._context) for name in names]
 
     def _loss_and_backward(self, batch):
         arrays = self._arrays(self._training.inputs, batch)
@@ -120,8 +128,12 @@ class GluonModel(Model):
         """MXNet adds the biased variance: put the factor n/(n-1) on what it added."""
         factor = rows / max(1.0, rows - 1.0)
         variance = self._layers.of(node).running_var.data()
-        variance *= factor
-        variance -= old * ((factor - 1) * node["keep"])
+        share = (factor - 1) * node["keep"]
+        if share:
+            # factor * variance - share * old, in one operation: (1 - lr·wd)·weight - lr·gradient
+            mx.nd.sgd_update(variance, old, lr=share, wd=-1 / node["keep"], out=variance)
+        else:
+            variance *= factor
 
     def train_step(self, batch):
         loss = self._loss_and_backward(batch)

@@ -5,7 +5,7 @@ import os
 import numpy as np
 import paddle
 
-from bench.adapters.base import Model
+from bench.adapters.base import Model, Prepared, weighted_sum
 from bench.adapters.channels_first import Layout, value_in
 from bench.adapters.paddle.layers import Net, parameter_in, parameter_out, tensors_of
 from bench.adapters.paddle.training import clip, loss_of, optimizer_of
@@ -79,8 +79,11 @@ class PaddleModel(Model):
             if node["op"] == "lstm" and self._native:
                 yield node, _SECOND_BIAS, layer.bias_hh_l0
 
-    def _tensors(self, batch):
-        return {name: paddle.to_tensor(value_in(value)) for name, value in batch.items()}
+    def prepared(self, batch):
+        """Paddle is of a CPU here: there is nothing to bring to a device."""
+        if isinstance(batch, Prepared):
+            return batch
+        return Prepared((k, paddle.to_tensor(value_in(v))) for k, v in batch.items())
 
     def _inputs(self, arrays):
         return {spec["name"]: arrays[spec["name"]] for spec in self._graph["inputs"]}
@@ -88,10 +91,12 @@ class PaddleModel(Model):
     def _loss_and_backward(self, batch):
         self._net.train()
         kept = [self._variance(node) * node["keep"] for node in self._unbiased]
-        tensors = self._tensors(batch)
+        tensors = self.prepared(batch)
         values = self._net(self._inputs(tensors), "train")
         losses, native = self._recipe["losses"], self._native
-        loss = sum(spec["weight"] * loss_of(spec, values, tensors, native) for spec in losses)
+        loss = weighted_sum(
+            (spec["weight"], loss_of(spec, values, tensors, native)) for spec in losses
+        )
         loss.backward()
         rows = len(next(iter(batch.values())))
         graph = for_batch(self._graph, batch) if sizes_of(self._graph) else None
@@ -129,7 +134,7 @@ class PaddleModel(Model):
 
     def _values(self, batch, purpose):
         with paddle.no_grad():
-            values = self._net(self._tensors(self._inputs(batch)), purpose)
+            values = self._net(self.prepared(self._inputs(batch)), purpose)
         return {name: self._layout.value_out(name, value.numpy()) for name, value in values.items()}
 
     def gradients(self, batch):

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from bench.adapters import tensorflow_gpu
 
-VARIANTS = ("function", "fit")
+VARIANTS = ("function", "fit", "tuned")
 
 tf.get_logger().setLevel("ERROR")  # else it warns that a trial's functions are traced anew
 
@@ -42,6 +42,7 @@ def describe():
 def build(graph, recipe, options):
     from bench.adapters.tensorflow2.fit import FitModel
     from bench.adapters.tensorflow2.model import FunctionModel
+    from bench.adapters.tensorflow2.tuned import TunedModel
 
-    models = {"function": FunctionModel, "fit": FitModel}
+    models = {"function": FunctionModel, "fit": FitModel, "tuned": TunedModel}
     return models[options.variant](graph, recipe, options)

@@ -7,7 +7,7 @@ import torch
 
 from bench.formats import Unsupported
 
-VARIANTS = ("eager", "compile")
+VARIANTS = ("eager", "compile", "tuned")
 
 
 def set_up(options):

@@ -54,22 +54,25 @@ _REAL_VALUED = {
 # ---- optimisers ---------------------------------------------------------------------------------
 
 
-def optimizer_of(recipe, trained, native):
-    """PyTorch's optimiser of the recipe; `trained` are (node, parameter's name, tensor)."""
+def optimizer_of(recipe, trained, native, **settings):
+    """PyTorch's optimiser of the recipe; `trained` are (node, parameter's name, tensor).
+
+    `settings` change how it is computed, not what.
+    """
     o = recipe["optimizer"]
     decayed, plain = [], []
     for _, name, tensor in trained:
         (decayed if native or is_decayed(name) else plain).append(tensor)
-    groups = [
-        {"params": decayed, "weight_decay": o.get("weight_decay", 0.0)},
-        {"params": plain, "weight_decay": 0.0},
-    ]
+    decay = o.get("weight_decay", 0.0)
+    groups = [{"params": decayed, "weight_decay": decay}, {"params": plain, "weight_decay": 0.0}]
+    if not decay:  # one group, as by hand: each costs time in every step
+        groups = [{"params": decayed + plain}]
     groups = [group for group in groups if group["params"]]
     if o["name"] == "sgd":
         return torch.optim.SGD(groups, lr=o["lr"], momentum=o["momentum"], nesterov=o["nesterov"])
     if o["name"] == "adam":
         explicit = {} if native else {"betas": (o["beta1"], o["beta2"]), "eps": o["epsilon"]}
-        return torch.optim.Adam(groups, lr=o["lr"], **explicit)
+        return torch.optim.Adam(groups, lr=o["lr"], **dict(explicit, **settings))
     explicit = {} if native else {"rho": o["rho"], "eps": o["epsilon"]}
     return torch.optim.Adadelta(groups, lr=o["lr"], **explicit)
 

@@ -148,7 +148,7 @@ RESOURCES = (
     Column("rss_main_mean_bytes", pl.Float64, "main process, during training"),
     Column("rss_main_peak_bytes", pl.Float64, "main process"),
     Column("system_cpu_percent_mean", pl.Float64, "the whole machine, during training"),
-    Column("gpu_util_percent_mean", pl.Float64, "during training, averaged over the GPUs"),
+    Column("gpu_util_percent_mean", pl.Float64, "during training, of the GPU used most"),
     Column("gpu_memory_peak_bytes", pl.Float64, "of all GPUs together"),
     Column("gpu_power_w_mean", pl.Float64, "during training, of all GPUs together"),
     Column("gpu_energy_j", pl.Float64, "of the whole trial and all GPUs"),
@@ -194,7 +194,7 @@ SAMPLES = (
     Column("rss_bytes", pl.Int64, "main process"),
     Column("anon_bytes", pl.Int64, "without file cache"),
     Column("system_cpu_percent", pl.Float64, "the whole machine"),
-    Column("gpu_util_percent", pl.Float64, "averaged over the GPUs"),
+    Column("gpu_util_percent", pl.Float64, "of the GPU used most"),
     Column(
         "gpu_memory_bytes", pl.Int64, "the trial's own where that is known, of all GPUs together"
     ),

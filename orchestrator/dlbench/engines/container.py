@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,7 +46,7 @@ class Daemon:
             "CPU": not info.get("CpuCfsQuota", True) and not info.get("CPUCfsQuota", True),
             "pids": not info.get("PidsLimit", True),
         }
-        podman = "podman" in str(info.get("InitBinary", "")) or "BuildahVersion" in info
+        podman = is_podman(info)
         found = [str(each.get("ID", "")) for each in info.get("DiscoveredDevices") or ()]
         by_name = podman or any(name.startswith(CDI) for name in found)
         return cls(
@@ -59,6 +60,11 @@ class Daemon:
                 if missing
             ),
         )
+
+
+def is_podman(info: Mapping[str, Any]) -> bool:
+    """It is Podman's service that answers, not Docker's daemon."""
+    return "podman" in str(info.get("InitBinary", "")) or "BuildahVersion" in info
 
 
 def create(api: APIClient, daemon: Daemon, request: Request, cgroup_parent: str | None) -> str:

@@ -285,7 +285,8 @@ def _environment(request: Request, private: Path) -> dict[str, str]:
         "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
     }
     if request.gpus != ("all",):
-        variables["CUDA_VISIBLE_DEVICES"] = ",".join(request.gpus)
+        # CUDA knows no CDI names; what stands behind the `=` is what it calls them.
+        variables["CUDA_VISIBLE_DEVICES"] = ",".join(g.rpartition("=")[2] for g in request.gpus)
     if request.cache is not None:
         variables.update(cache_variables(str(request.cache.absolute())))
     if request.libraries:

@@ -20,7 +20,7 @@ from dlbench.errors import UserError, unknown
 from dlbench.host import gpu_preflight
 from dlbench.planning.choices import Choices
 from dlbench.planning.extents import extents_of, points_for, recipe_epochs
-from dlbench.planning.repeats import planned_looks, repeats_needed, rivals
+from dlbench.planning.repeats import most_compared, planned_looks, repeats_needed, rivals
 from dlbench.planning.rows import read_share
 from dlbench.shapes import SECONDS, label, list_of, number, optional, record_of, shown, whole
 from dlbench.suites import Suite
@@ -143,7 +143,8 @@ def draft(choices: Choices, engine: str) -> Draft:
     """Plan the trials. Everything misspelt or impossible is found here."""
     suite = _merged(suites.find(choices.suite), choices)
     own_gpu = choices.gpu == "each"
-    selections = [(one,) for one in gpu_preflight.each()] if own_gpu else [parse_gpus(choices.gpu)]
+    given = gpu_preflight.each() if own_gpu else gpu_preflight.in_order(parse_gpus(choices.gpu))
+    selections = [(one,) for one in given] if own_gpu else [given]
     if choices.label is not None and not _LABEL.fullmatch(choices.label):
         raise UserError(
             f"{choices.label!r} can't be the name of a campaign.",
@@ -198,7 +199,7 @@ def draft(choices: Choices, engine: str) -> Draft:
     for selection in selections if on_gpu else ():
         notes += gpu_preflight.notes(selection, on_gpu.values())
     looks = planned_looks(rivals(contenders), suite.repeats, choices.until, choices.at_most)
-    repeats = looks[0] if looks else suite.repeats or repeats_needed(rivals(contenders))
+    repeats = looks[0] if looks else suite.repeats or repeats_needed(most_compared(contenders))
     check_number(len(contenders), looks[-1] if looks else repeats)
     trials: list[Trial] = []
     for repeat in range(repeats):

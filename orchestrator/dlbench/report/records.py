@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -201,6 +201,24 @@ def _known(facts: Iterable[tuple[str, object]]) -> tuple[tuple[str, str], ...]:
     return tuple((name, str(value)) for name, value in facts if value not in (None, ""))
 
 
+def _gpu_states(gpus: Sequence[object]) -> Iterator[str]:
+    """`GPU 0: 1410 of 1980 MHz, persistence on, ECC off, used by 2 other programs`."""
+    for index, gpu in enumerate(gpus):
+        if not isinstance(gpu, dict):
+            continue
+        words = []
+        if gpu.get("clock_mhz") is not None and gpu.get("clock_limit_mhz") is not None:
+            words.append(f"{gpu['clock_mhz']} of {gpu['clock_limit_mhz']} MHz")
+        for key, name in (("persistence", "persistence"), ("ecc", "ECC")):
+            if gpu.get(key) is not None:
+                words.append(f"{name} {'on' if gpu[key] else 'off'}")
+        if gpu.get("processes") is not None:
+            users = count(gpu["processes"], "other program") if gpu["processes"] else "nobody else"
+            words.append(f"used by {users}")
+        if words:
+            yield f"GPU {index}: {', '.join(words)}"
+
+
 def _facts(machine: Mapping[str, Any]) -> list[tuple[str, object]]:
     def of(key: str) -> Any:
         return machine.get(key)
@@ -220,6 +238,7 @@ def _facts(machine: Mapping[str, Any]) -> list[tuple[str, object]]:
         ("Swap", f"{of('swap_bytes') / 2**30:.1f} GiB" if of("swap_bytes") else "none"),
         ("GPUs", ", ".join(f"{n} × {name}" for name, n in gpus.items()) or of("gpu_reason")),
         ("GPU driver", of("gpu_driver")),
+        ("GPUs before", "; ".join(_gpu_states(of("gpus") or ()))),
         ("Operating system", of("os")),
         ("Kernel", of("kernel")),
         ("Architecture", of("architecture")),

@@ -60,6 +60,7 @@ from dlbench.running.preparation import (
     GpuImpossible,
     prepare_data,
     prepare_environments,
+    refusal_of,
 )
 from dlbench.running.resumable import check_extensible, check_machine
 from dlbench.running.workshop import Workshop
@@ -276,17 +277,27 @@ def _record(campaign: Campaign, result: TrialResult) -> TrialResult:
 def _contender(trial: Trial) -> tuple[object, ...]:
     """What has one certificate."""
     what = trial.workload, proven(trial.changes)
-    return trial.release, trial.variant, trial.device, *what
+    return trial.release, trial.variant, trial.device, trial.gpus, *what
+
+
+def _environment(run: CampaignRun, trial: Trial) -> str | UserError:
+    """What the engine starts; or why nothing can be started for this trial."""
+    environment = run.environments[trial.release, trial.device]
+    if isinstance(environment, UserError):
+        return environment
+    return refusal_of(trial, run.workshop) or environment
 
 
 def _certify(run: CampaignRun, trials: Sequence[Trial]) -> None:
     """The proof of each contender, before anything is timed."""
     folder = run.campaign.folder / "certificates"
     for trial in trials:
-        environment = run.environments[trial.release, trial.device]
+        environment = _environment(run, trial)
         if _contender(trial) in run.certificates or isinstance(environment, UserError):
             continue
-        run.observer.certifying(trial.label, trial.place)
+        changes = proven(trial.changes)
+        what = f"{trial.workload} ({' '.join(changes)})" if changes else trial.workload
+        run.observer.certifying(trial.label, what)
         certificate = certify(
             run.workshop,
             environment,
@@ -295,7 +306,7 @@ def _certify(run: CampaignRun, trials: Sequence[Trial]) -> None:
             device=trial.device,
             variant=trial.variant,
             gpus=trial.gpus,
-            changes=proven(trial.changes),
+            changes=changes,
         )
         run.certificates[_contender(trial)] = certificate
         folder.mkdir(exist_ok=True)
@@ -318,7 +329,7 @@ class _Relay(ExecutionObserver):
 
 def _execution(run: CampaignRun, trial: Trial) -> Execution:
     """Run the trial; where there is nothing to start, say why."""
-    environment = run.environments[trial.release, trial.device]
+    environment = _environment(run, trial)
     if isinstance(environment, UserError):
         impossible = isinstance(environment, GpuImpossible)
         outcome = Outcome.UNSUPPORTED if impossible else Outcome.BUILD_FAILED

@@ -55,9 +55,10 @@ SLOWEST = {
 }
 """Hundreds of runs of the C++ compiler for a graph: these two share the three between them."""
 EVERY_NODE = ("digits-cnn", "proof-encoder-decoder", "proof-two-branch")
-"""Between them they have every node there is."""
+"""Between them they have every node there is, but for the detector's own."""
+DETECTOR = "voc2012-faster-rcnn"
 EVERY_KIND = (
-    *EVERY_NODE, "cifar10-cnn", "svhn-cnn", "imdb-lstm", "ptb-lstm", "jarvis-fcrn-10",
+    *EVERY_NODE, "cifar10-cnn", "svhn-cnn", "imdb-lstm", "ptb-lstm", "jarvis-fcrn-10", DETECTOR,
 )  # fmt: skip
 """All other workloads are such models in other sizes; `dlbench verify` certifies them."""
 REFERENCE = "numpy@2.4.6"
@@ -160,7 +161,7 @@ def test_every_named_release_is_there() -> None:
         assert releases.find(framework).name in NAMED  # the newest is among them
 
 
-def test_three_graphs_have_every_node_of_all() -> None:
+def test_three_graphs_and_the_detector_have_every_node_of_all() -> None:
     used = {w: {node["op"] for node in find(w).graph["nodes"]} for w in workloads()}
-    assert set.union(*used.values()) == set.union(*(used[w] for w in EVERY_NODE))
+    assert set.union(*used.values()) == set.union(*(used[w] for w in (*EVERY_NODE, DETECTOR)))
     assert all(hasattr(Graph, op) for op in set.union(*used.values()))
