@@ -13,6 +13,7 @@ from dlbench.studies.quantities import QUANTITIES, Quantity
 from dlbench.studies.runs import StudyRuns
 from dlbench.studies.statements import DEVICES
 
+SPREAD = "mae_sd_fixed_seed"
 BEST = "best"
 """The last row of a table: who comes first, as measured and as published; a look, not a test."""
 
@@ -49,8 +50,14 @@ def study_tables(study: Study, runs: StudyRuns) -> tuple[StudyTable, ...]:
         if name not in wanted or not quantity.column:
             continue
         for device in DEVICES:
-            for seeds in _seeds(study, name):
-                found.append(_table(study, runs, name, device, seeds))
+            if name == SPREAD:
+                found.append(_spreads(study, runs, device))
+                continue
+            told_apart = _seeds(study, name)
+            made = [_table(study, runs, name, device, seeds) for seeds in told_apart]
+            if not any(made) and told_apart != [""]:  # too few runs for either
+                made = [_table(study, runs, name, device, "", told_apart[0])]
+            found += made
     if "speedup" in wanted:
         found.append(_speed_ups(study, runs))
     return tuple(table for table in found if table is not None)
@@ -67,26 +74,68 @@ def _seeds(study: Study, quantity: str) -> list[str]:
     ) or [""]
 
 
-def _table(study: Study, runs: StudyRuns, name: str, device: str, seeds: str) -> StudyTable | None:
-    quantity = QUANTITIES[name]
+def _table(
+    study: Study, runs: StudyRuns, name: str, device: str, seeds: str, beside: str = ""
+) -> StudyTable | None:
+    """`seeds`: only trials at fixed or at varied ones; `beside`: the published figures that stand
+    beside trials of which none were chosen."""
+    quantity, beside = QUANTITIES[name], beside or seeds
     workloads = [w for w in study.workloads if runs.has(w, device)]
 
     def cell(workload: str, who: str) -> tuple[TableCell, float | None, float | None]:
         group = _of_seeds(runs.group(workload, device, who), seeds)
         side = side_of(who, workload, device, group, quantity, who)
-        figure = _figure(study, device, workload, who, name, seeds)
-        for other in DEVICES if figure is None else ():  # it may have been measured on another
-            figure = figure or _figure(study, other, workload, who, name, seeds)
+        figure = _figure_of_any_device(study, device, workload, who, name, beside)
         made = _cell(side, quantity, figure)
-        if figure is not None and figure.device not in (device, "both"):
-            made = replace(made, published=f"{made.published}, on a {figure.device.upper()}")
+        if made.published and figure is not None and not quantity.any_scale:
+            made = replace(made, published=made.published + _elsewhere(figure, device))
         return made, side.middle, figure.value if figure else None
 
     cells = {(w, who): cell(w, who) for w in workloads for who in study.frameworks}
     what = f"{quantity.words[0].upper()}{quantity.words[1:]} ({device.upper()})"
     columns = [_column(runs, w, (device,)) for w in workloads]
     title = f"{what}, {seeds} seeds" if seeds else what
+    if beside and not seeds:
+        title = f"{what}; published: {beside} seeds"
     return _made(study, title, workloads, columns, cells, quantity)
+
+
+def _spreads(study: Study, runs: StudyRuns, device: str) -> StudyTable | None:
+    """Standard deviation of the error over the runs at one seed: 0 where they repeat each other."""
+    quantity, fixed = QUANTITIES[SPREAD], "fixed"
+    workloads = [w for w in study.workloads if runs.has(w, device)]
+
+    def cell(workload: str, who: str) -> TableCell:
+        group = _of_seeds(runs.group(workload, device, who), fixed)
+        side = side_of(who, workload, device, group, quantity, who)
+        figure = _figure_of_any_device(study, device, workload, who, "mae", fixed)
+        published = ""
+        if figure is not None and figure.sd is not None:
+            published = quantity.shown(figure.sd) + _elsewhere(figure, device)
+        measured = "" if side.sd is None else quantity.shown(side.sd)
+        trials = tuple(str(row["id"]) for one in side.groups for row in one.rows)
+        return TableCell(measured, side.runs if measured else 0, published, trials)
+
+    rows = tuple((who, tuple(cell(w, who) for w in workloads)) for who in study.frameworks)
+    if not any(cell.measured for _, cells in rows for cell in cells):
+        return None
+    what = f"{quantity.words[0].upper()}{quantity.words[1:]} ({device.upper()})"
+    return StudyTable(what, tuple(_column(runs, w, (device,)) for w in workloads), rows)
+
+
+def _elsewhere(figure: Published, device: str) -> str:
+    """That a figure comes from another device than the trials beside it."""
+    return "" if figure.device in (device, "both") else f", on a {figure.device.upper()}"
+
+
+def _figure_of_any_device(
+    study: Study, device: str, workload: str, who: str, quantity: str, seeds: str
+) -> Published | None:
+    """The figure of this device; where there is none, that of another."""
+    for one in (device, *DEVICES):
+        if (figure := _figure(study, one, workload, who, quantity, seeds)) is not None:
+            return figure
+    return None
 
 
 def _column(runs: StudyRuns, workload: str, devices: Sequence[str]) -> str:
