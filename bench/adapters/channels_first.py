@@ -7,7 +7,7 @@ go in or out. Where a flattened image goes anywhere else, it is brought to canon
 
 import numpy as np
 
-from bench.ops import ELEMENTWISE, shapes_of, sources
+from bench.ops import ELEMENTWISE, at_size, shapes_of, sources
 
 
 class Layout:
@@ -108,6 +108,14 @@ def value_in(value):
     not theirs (2.13, padded by hand, with a stride).
     """
     return np.array(value.transpose(0, 3, 1, 2), order="C") if value.ndim == 4 else value
+
+
+def with_images_of(graph, batch):
+    """The graph with the shapes that it has for the images of this batch, which are NCHW."""
+    for spec in graph["inputs"]:
+        if spec.get("sizes") and spec["name"] in batch:
+            return at_size(graph, list(batch[spec["name"]].shape[2:4]))
+    return graph
 
 
 def kernel_in(kernel):

@@ -7,7 +7,7 @@ from paddle.nn import functional as F
 from handwritten import timed
 
 
-class Net(nn.Layer):
+class Cnn(nn.Layer):
     def __init__(self):
         super().__init__()
         self.conv1 = nn.Conv2D(1, 32, 3)
@@ -26,7 +26,7 @@ class Net(nn.Layer):
 
 
 def make(kind):
-    net = Net()
+    net = Cnn()
     optimizer = paddle.optimizer.Momentum(0.01, 0.5, parameters=net.parameters())
     net.train()
 

@@ -8,7 +8,7 @@ from mxnet import autograd, gluon
 from mxnet.gluon import rnn
 
 from bench.adapters.base import Model, Prepared
-from bench.adapters.channels_first import Layout, value_in
+from bench.adapters.channels_first import Layout, value_in, with_images_of
 from bench.adapters.mxnet.layers import Layers, Net, own_lengths, parameters_of, second_bias
 from bench.adapters.mxnet.mixing import mix
 from bench.adapters.mxnet.parts import Parts, with_losses
@@ -21,7 +21,15 @@ from bench.adapters.mxnet.training import (
     optimizer_of,
     set_rate,
 )
-from bench.ops import host_nodes, nodes_for, read_by_losses, trained_nodes, values_of
+from bench.ops import (
+    host_nodes,
+    nodes_for,
+    read_by_losses,
+    shapes_of,
+    sizes_of,
+    trained_nodes,
+    values_of,
+)
 from bench.weights import is_state
 
 
@@ -105,6 +113,10 @@ class GluonModel(Model):
         ready = batch if isinstance(batch, Prepared) else self._on_host(names, batch)
         return [ready[name].as_in_context(self._context) for name in names]
 
+    def _loss_of(self, arrays):
+        with autograd.record():
+            return self._training(*arrays)
+
     def _loss_and_backward(self, batch):
         arrays = self._arrays(self._training.inputs, batch)
         variances = [self._layers.of(node).running_var.data() for node in self._unbiased]
@@ -112,18 +124,22 @@ class GluonModel(Model):
             self._before = [mx.nd.zeros_like(variance) for variance in variances]
         count = len(variances)
         mix(self._before, [0.0] * count, variances, [1.0] * count)  # a copy
-        with autograd.record():
-            loss = self._training(*arrays)
+        loss = self._loss_of(arrays)
         loss.backward()
-        self._unbias(variances, arrays[0].shape[0])
+        self._unbias(variances, dict(zip(self._training.inputs, arrays)))
         return loss
 
     def _unbias(self, variances, batch):
         """MXNet adds the biased variance: put the factor n/(n-1) on what it added."""
+        rows = len(next(iter(batch.values())))
+        shapes = None
+        if self._unbiased and sizes_of(self._graph):
+            shapes = shapes_of(with_images_of(self._graph, batch))
         factors, shares = [], []
         for node in self._unbiased:
-            rows = batch * int(np.prod(node["shape"][:-1]))
-            factors.append(rows / max(1.0, rows - 1.0))
+            shape = shapes[node["name"]] if shapes else node["shape"]
+            n = rows * int(np.prod(shape[:-1]))
+            factors.append(n / max(1.0, n - 1.0))
             shares.append((1 - factors[-1]) * node["keep"])
         mix(variances, factors, self._before, shares)
 
@@ -166,6 +182,14 @@ class GluonModel(Model):
                 value = self._canonical(node, name, parameter.grad(self._context))
                 gradients.setdefault(node["name"], {})[name] = value
         return loss.asscalar().item(), gradients
+
+    def run_forward(self, batch):
+        self._loss_of(self._arrays(self._training.inputs, batch))
+        self.sync()
+
+    def run_backward(self, batch):
+        self._loss_of(self._arrays(self._training.inputs, batch)).backward()
+        self.sync()
 
     def _canonical(self, node, name, array):
         return self._layout.parameter_out(node, name, array.asnumpy())

@@ -22,7 +22,7 @@ class TorchModel(Model):
         self._layout = Layout(graph, folds=not self._channels_last)
         on_gpu = options.device == "gpu"
         self._device = torch.device("cuda", options.gpu) if on_gpu else torch.device("cpu")
-        native = options.setting == "native"
+        native = self._native = options.setting == "native"
         compiled = options.variant == "compile"
         on_host = {node["name"]: host_call(node, compiled) for node in host_nodes(graph)}
         self._net = Net(graph, self._layout, native, on_host).to(self._device)
@@ -99,7 +99,7 @@ class TorchModel(Model):
         self._optimizer.zero_grad()
         loss = self._forward(self._tensors(batch))
         loss.backward()
-        clip(self._recipe, self._optimizer)
+        clip(self._recipe, self._optimizer, self._native)
         self._steps += 1
         if self._corrects_adam:
             correct_adam(self._optimizer, self._recipe, self._steps)
@@ -137,11 +137,21 @@ class TorchModel(Model):
         loss.backward()
         gradients = {}
         for node, name, tensor in self._parameters():
-            if name != _SECOND_BIAS:
+            if name != _SECOND_BIAS and tensor.grad is not None:
                 value = self._canonical(node, name, tensor.grad)
                 gradients.setdefault(node["name"], {})[name] = value
         self._optimizer.zero_grad()
         return loss.item(), gradients
+
+    def run_forward(self, batch):
+        self._net.train()
+        self._forward(self._tensors(batch)).item()
+
+    def run_backward(self, batch):
+        self._net.train()
+        self._optimizer.zero_grad()
+        self._forward(self._tensors(batch)).backward()
+        self.sync()
 
     def _canonical(self, node, name, tensor):
         return self._layout.parameter_out(node, name, tensor.detach().cpu().numpy())

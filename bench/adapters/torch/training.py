@@ -77,11 +77,19 @@ def optimizer_of(recipe, trained, native, **settings):
     return torch.optim.Adadelta(groups, lr=o["lr"], **explicit)
 
 
-def clip(recipe, optimizer):
+def clip(recipe, optimizer, native):
     """Clip the gradients of all parameters by their norm together."""
-    if recipe.get("clip") is not None:
-        parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    if recipe.get("clip") is None:
+        return
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    if native or recipe["clip"] >= 0.1:
         torch.nn.utils.clip_grad_norm_(parameters, recipe["clip"])
+        return
+    # PyTorch adds 1e-6 to the norm that it divides by: next to nothing unless that is as small
+    norm = torch.norm(torch.stack([torch.norm(p.grad) for p in parameters]))
+    factor = recipe["clip"] / norm.clamp(min=recipe["clip"])
+    for p in parameters:
+        p.grad.mul_(factor)
 
 
 def corrects_adam(recipe, native):
