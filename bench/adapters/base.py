@@ -2,14 +2,18 @@
 
 An adapter is a package with the same four files in every framework:
 
-    __init__.py   VARIANTS, set_up(options), describe(), build(graph, recipe, options)
+    __init__.py   VARIANTS, set_up(options), describe(), deterministic(options),
+                  build(graph, recipe, options)
     layers.py     OPERATIONS, one function for each op; the layers, and where their weights are
     training.py   the losses and the optimisers
     model.py      the Model: how it trains, predicts, takes and gives weights
 
 `VARIANTS` are the ordinary ways to train in this framework, the default first. `set_up` sets
 threads, device and seeds before anything is built. `describe` tells what runs, as it is now:
-{"framework", "version", "threads", "kernels", …}.
+{"framework", "version", "threads", "pools", "kernels", …}; `pools` are all pools of threads, and
+`one_core` says in words what runs on one core whatever they have. `deterministic` is called before
+`set_up` where the trial asks for it: it sets what the release documents for it and returns that
+(`determinism.py`). An adapter whose framework documents nothing has no such function.
 
 Arrays that cross this interface are NumPy, in the canonical layout of FORMATS.md. A batch is
 {name: array} with the graph's inputs, targets and masks by name; real-valued targets have the
@@ -27,8 +31,10 @@ import time
 from bench.formats import Unsupported
 from bench.ops import extras_of, is_made, sources
 
-Options = collections.namedtuple("Options", "seed variant threads device setting gpu")
-Options.__new__.__defaults__ = (0,)  # `gpu`: which of the GPUs that the trial sees it trains on
+Options = collections.namedtuple("Options", "seed variant threads device setting gpu deterministic")
+# `gpu`: which of the GPUs that the trial sees it trains on. What is added here has a default, so
+# that adapters from outside go on working.
+Options.__new__.__defaults__ = (0, False)
 
 
 class Prepared(dict):
@@ -92,6 +98,14 @@ class Model(abc.ABC):
 
         Of the nodes that a training step computes; the others have no gradient.
         """
+
+    def run_forward(self, batch):
+        """Compute the loss of a training step as a step does, and wait for it; change no weight."""
+        raise Unsupported("this adapter can't compute the loss alone")
+
+    def run_backward(self, batch):
+        """The same with the gradients, which stay in the framework; they are waited for, too."""
+        raise Unsupported("this adapter can't compute gradients without fetching them")
 
     @abc.abstractmethod
     def weights(self):

@@ -72,11 +72,14 @@ class ChainerModel(Model):
         """The batch on the device."""
         return {name: self._net.xp.asarray(v) for name, v in self.prepared(batch).items()}
 
-    def _loss_and_backward(self, batch):
+    def _loss_of(self, batch):
         arrays = self._arrays(batch)
         values = self._net(arrays, self._training_steps)
         losses = self._recipe["losses"]
-        loss = weighted_sum((spec["weight"], loss_of(spec, values, arrays)) for spec in losses)
+        return weighted_sum((spec["weight"], loss_of(spec, values, arrays)) for spec in losses)
+
+    def _loss_and_backward(self, batch):
+        loss = self._loss_of(batch)
         self._net.cleargrads()
         loss.backward()
         return loss.array
@@ -117,6 +120,14 @@ class ChainerModel(Model):
                 value = self._canonical(node, name, [each.grad for each in parameters])
                 gradients.setdefault(node["name"], {})[name] = value
         return float(loss), gradients
+
+    def run_forward(self, batch):
+        self._loss_of(batch)
+        self.sync()
+
+    def run_backward(self, batch):
+        self._loss_and_backward(batch)
+        self.sync()
 
     def _canonical(self, node, name, arrays):
         value = np.concatenate([cuda.to_cpu(array) for array in arrays])

@@ -31,6 +31,7 @@ class JaxModel(Model):
         self._step = jax.jit(self._pure_step, donate_argnums=(0, 1, 2))
         self._predict = jax.jit(self._pure_predict)
         self._differentiate = jax.jit(self._pure_gradients)
+        self._lose = jax.jit(self._loss_of)
         self._run = jax.jit(self._pure_run, static_argnums=3)
         self.path = {
             "loop": "jit, state donated, compiled once for each size of batch",
@@ -135,6 +136,12 @@ class JaxModel(Model):
     def gradients(self, batch):
         (loss, _), gradients = self._differentiate(self._params, self._others, batch)
         return float(loss), _by_node(self._trained_variables(self._net(gradients)))
+
+    def run_forward(self, batch):
+        jax.block_until_ready(self._lose(self._params, self._others, batch))
+
+    def run_backward(self, batch):
+        jax.block_until_ready(self._differentiate(self._params, self._others, batch))
 
     def weights(self):
         return _by_node(self._variables(self._net(), self._graph["nodes"]))

@@ -1,5 +1,6 @@
 """The model: fit an epoch, prediction, weights in and out."""
 
+import functools
 import os
 import time
 import warnings
@@ -110,6 +111,31 @@ class FitModel(FunctionalModel):
         if not self._native:
             # on TensorFlow, Keras also counts the step that finds no more data
             optimizer.iterations.assign(taken + len(sizes))
+
+    def run_forward(self, batch):
+        """A training step's forward pass, compiled as its steps are; a detector's output is its
+        loss."""
+        arrays = arrays_of(batch, self._net_inputs)
+        if BACKEND == "torch":
+            loss = self._net(arrays, training=True)
+        elif BACKEND == "tensorflow":
+            loss = self._compiled_forward(arrays)
+        else:
+            variables = self._net.trainable_variables, self._net.non_trainable_variables
+            loss, _ = self._compiled_forward(*[[v.value for v in own] for own in variables], arrays)
+        float(ops.convert_to_numpy(loss).ravel()[0])
+
+    @functools.cached_property
+    def _compiled_forward(self):
+        if BACKEND == "tensorflow":
+            import tensorflow as tf
+
+            return tf.function(
+                lambda arrays: self._net(arrays, training=True), reduce_retracing=True
+            )
+        import jax
+
+        return jax.jit(functools.partial(self._net.stateless_call, training=True))
 
     def activations(self, batch, training=False):
         names = values_of(self._graph)

@@ -112,11 +112,14 @@ class GluonModel(Model):
         ready = batch if isinstance(batch, Prepared) else self._on_host(names, batch)
         return [ready[name].as_in_context(self._context) for name in names]
 
+    def _loss_of(self, arrays):
+        with autograd.record():
+            return self._training(*arrays)
+
     def _loss_and_backward(self, batch):
         arrays = self._arrays(self._training.inputs, batch)
         before = [self._layers.of(node).running_var.data().copy() for node in self._unbiased]
-        with autograd.record():
-            loss = self._training(*arrays)
+        loss = self._loss_of(arrays)
         loss.backward()
         graph = for_batch(self._graph, batch) if sizes_of(self._graph) else None
         for node, old in zip(self._unbiased, before):
@@ -174,6 +177,14 @@ class GluonModel(Model):
                 value = self._canonical(node, name, parameter.grad(self._context))
                 gradients.setdefault(node["name"], {})[name] = value
         return loss.asscalar().item(), gradients
+
+    def run_forward(self, batch):
+        self._loss_of(self._arrays(self._training.inputs, batch))
+        self.sync()
+
+    def run_backward(self, batch):
+        self._loss_of(self._arrays(self._training.inputs, batch)).backward()
+        self.sync()
 
     def _canonical(self, node, name, array):
         return self._layout.parameter_out(node, name, array.asnumpy())

@@ -88,15 +88,18 @@ class PaddleModel(Model):
     def _inputs(self, arrays):
         return {spec["name"]: arrays[spec["name"]] for spec in self._graph["inputs"]}
 
-    def _loss_and_backward(self, batch):
+    def _loss_of(self, batch):
         self._net.train()
-        kept = [self._variance(node) * node["keep"] for node in self._unbiased]
         tensors = self.prepared(batch)
         values = self._net(self._inputs(tensors), "train")
         losses, native = self._recipe["losses"], self._native
-        loss = weighted_sum(
+        return weighted_sum(
             (spec["weight"], loss_of(spec, values, tensors, native)) for spec in losses
         )
+
+    def _loss_and_backward(self, batch):
+        kept = [self._variance(node) * node["keep"] for node in self._unbiased]
+        loss = self._loss_of(batch)
         loss.backward()
         rows = len(next(iter(batch.values())))
         graph = for_batch(self._graph, batch) if sizes_of(self._graph) else None
@@ -146,6 +149,14 @@ class PaddleModel(Model):
                 gradients.setdefault(node["name"], {})[name] = value
         self._net.clear_gradients()
         return float(loss), gradients
+
+    def run_forward(self, batch):
+        float(self._loss_of(batch))
+
+    def run_backward(self, batch):
+        self._loss_of(batch).backward()
+        self.sync()
+        self._net.clear_gradients()
 
     def _canonical(self, node, name, tensor):
         return parameter_out(self._layout, node, name, tensor.numpy())

@@ -143,6 +143,16 @@ class TorchModel(Model):
         self._optimizer.zero_grad()
         return loss.item(), gradients
 
+    def run_forward(self, batch):
+        self._net.train()
+        self._forward(self._tensors(batch)).item()
+
+    def run_backward(self, batch):
+        self._net.train()
+        self._optimizer.zero_grad()
+        self._forward(self._tensors(batch)).backward()
+        self.sync()
+
     def _canonical(self, node, name, tensor):
         return self._layout.parameter_out(node, name, tensor.detach().cpu().numpy())
 

@@ -139,7 +139,7 @@ def _plan(options: RunOptions, given: frozenset[str]) -> None:
         looks = campaign.about().looks
     else:
         workshop = open_workshop(options.engine)
-        plan = draft(options, workshop.engine.name)
+        plan = draft(options, workshop.engine.name, workshop.cores)
         trials = whole = plan.trials
         about, looks = plan.notes, plan.looks
     said = [text for text in (workshop.note, *about, *notices(whole, looks, workshop)) if text]

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from dlbench.analysis import reproducibility
 from dlbench.analysis.groups import Group
 from dlbench.analysis.metrics import ASKED_FOR, PEAK_MEMORY, STEP, TRAINING, Metric
 from dlbench.report.answer import answer
@@ -30,7 +31,7 @@ def markdown(material: Material) -> str:
         lines.append("| " + " | ".join(map(_md, columns)) + " |")
         lines.append("|---|" + "---:|" * (len(columns) - 1))
         lines += ["| " + " | ".join(map(_md, row)) + " |" for row in rows]
-        sentences = (*case.sentences, *case.warnings)
+        sentences = (*case.sentences, *case.warnings, *_repeated(material, case.case))
         lines += ["", *(f"- {_md(sentence)}" for sentence in sentences), ""]
     if rate := material.error_rate(_tested(material)):
         lines += [_md(rate), ""]
@@ -59,14 +60,15 @@ def _study(part: StudyPart) -> list[str]:
     lines = [f"## The study {part.study.name}", ""]
     lines += [*(f"- {_md(text)}" for text in (*part.judged.summary, *part.introduction)), ""]
     for table, rows in part.tables:
-        lines += [f"### {_md(table.title)}", "", "Measured (published).", ""]
-        lines.append("| | " + " | ".join(map(_md, table.workloads)) + " |")
-        lines.append("|---|" + "---:|" * len(table.workloads))
+        lines += [f"### {_md(table.title)}", ""]
+        lines += ["Measured (published).", ""] if table.of_the_study else []
+        lines.append("| | " + " | ".join(map(_md, table.columns)) + " |")
+        lines.append("|---|" + "---:|" * len(table.columns))
         for name, cells in rows:
-            shown = [
-                f"{one.cell.measured or '–'} ({one.cell.published or 'not published'})"
-                for one in cells
-            ]
+            shown = [one.cell.measured or "–" for one in cells]
+            if table.of_the_study:
+                published = (one.cell.published or "not published" for one in cells)
+                shown = [f"{own} ({other})" for own, other in zip(shown, published, strict=True)]
             lines.append("| " + " | ".join(map(_md, (name, *shown))) + " |")
         lines.append("")
     lines += [
@@ -102,7 +104,10 @@ def latex(material: Material) -> str:
             " & ".join(map(_tex, columns)) + " \\\\", "\\midrule",
             *(" & ".join(map(_tex, row)) + " \\\\" for row in rows),
             "\\bottomrule", "\\end{tabular}", "\\end{table}", "",
-            *(_tex(sentence) + "\n" for sentence in (*case.sentences, *case.warnings)),
+            *(
+                _tex(sentence) + "\n"
+                for sentence in (*case.sentences, *case.warnings, *_repeated(material, case.case))
+            ),
         ]  # fmt: skip
     return "\n".join([*lines, _tex(material.error_rate(_tested(material)))]) + "\n"
 
@@ -110,6 +115,12 @@ def latex(material: Material) -> str:
 def _tested(material: Material) -> list[Metric]:
     """The metrics of the tables and sentences."""
     return [metric for metric in _COLUMNS if metric in material.tested]
+
+
+def _repeated(material: Material, label: str) -> Iterator[str]:
+    """What repeats of one seed gave."""
+    case = next(case for case in material.cases if case.label == label)
+    return reproducibility.sentences(case.groups)
 
 
 def _around(material: Material, label: str) -> str:

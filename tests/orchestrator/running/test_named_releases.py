@@ -12,6 +12,7 @@ import os
 import uuid
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,6 +63,8 @@ EVERY_KIND = (
 )  # fmt: skip
 """All other workloads are such models in other sizes; `dlbench verify` certifies them."""
 REFERENCE = "numpy@2.4.6"
+POOLS = ("intra_op", "inter_op", "openmp", "blas", "xla")
+"""Pools that get as many threads as the trial has cores; others are left to the framework."""
 
 
 def _slow_unless(always: bool) -> list[pytest.MarkDecorator]:
@@ -98,6 +101,8 @@ def environment_of(name: str) -> str:
 class Training:
     first_losses: list[float]
     accuracy: float
+    stack: dict[str, Any]
+    threads: int | None
 
 
 def train(name: str, folder: Path) -> Training:
@@ -118,7 +123,10 @@ def train(name: str, folder: Path) -> Training:
     assert ended.outcome is Outcome.OK, [ended.reason, *log_tail(request.log)]
     written = read_events(folder / "trial/events.jsonl", "epoch")  # with every key
     epochs = [event.fields for event in written]
-    return Training(epochs[0]["first_losses"], epochs[-1]["metrics"]["accuracy"])
+    (stack,) = read_events(folder / "trial/events.jsonl", "stack")
+    return Training(
+        epochs[0]["first_losses"], epochs[-1]["metrics"]["accuracy"], stack.fields, trial.threads
+    )
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +153,11 @@ def test_trains_like_the_reference(name: str, reference: Training, tmp_path: Pat
     assert training.first_losses == pytest.approx(reference.first_losses, rel=1e-3)
     assert reference.accuracy > 0.95
     assert training.accuracy == pytest.approx(reference.accuracy, abs=0.015)
+    # every pool is as large as the trial was given cores, in whatever way the framework takes it
+    pools = {k: v for k, v in training.stack["pools"].items() if k in POOLS}
+    assert pools and set(pools.values()) == {training.threads} == {training.stack["threads"]}
+    assert len(training.stack["affinity"]) == training.stack["cores"]
+    assert training.stack["cores"] <= training.threads
 
 
 @pytest.mark.docker
