@@ -49,6 +49,8 @@ class Job(TypedDict):
     data: dict[str, Any]
     inference: bool
     save: bool
+    weights: str | None
+    """The SHA-256 of the file of weights that it starts from; None: those of the seed."""
 
 
 def check_version(

@@ -34,6 +34,7 @@ _SCALE = {
     "train_rows": "rows",
     "test_rows": "test_rows",
 }
+_MODEL = ("parameters", "weights_sha256", "weights_given", "weights_drawn", "constants_drawn")
 _KERNEL_PEAK = "memory_peak_bytes"
 """In trial.json: the peak of all of a trial's processes, by the kernel."""
 _RESOURCE = {"resource_source": "source", "resource_samples": "samples"}
@@ -125,8 +126,9 @@ def _row(name: str, campaign: str, content: dict[str, Any]) -> dict[str, Any]:
         "framework": framework,
         "version": version,
         "threads_used": content.get("stack", {}).get("threads"),
-        "parameters": model.get("parameters"),
-        "weights_sha256": model.get("weights_sha256"),
+        **{key: model.get(key) for key in _MODEL},
+        "weights": scale.get("weights", ""),
+        "weights_file": scale.get("weights_file", ""),
         "confounds": " ".join(content.get("confounds", ())),
     }
     row.pop("source", None)

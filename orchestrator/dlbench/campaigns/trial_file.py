@@ -77,6 +77,7 @@ _METRICS = table_of(
         **dict.fromkeys(_STEPS, _MS),
         **dict.fromkeys(_COUNTS, optional(number(0, MOST_COUNTED))),
         "throughput": _POSITIVE,
+        **dict.fromkeys(("model_bytes", "model_with_optimizer_bytes"), _BYTES),
     },
     _MOST_METRICS,
 )
@@ -96,7 +97,10 @@ _RESOURCES = record(fields_of(
          "rss_main_peak_bytes", "gpu_memory_peak_bytes"), _BYTES),
     **dict.fromkeys(("gpu_power_w_mean", "gpu_energy_j"), _POSITIVE),
 ))  # fmt: skip
-_MODEL = table_of(anything, {"parameters": COUNT, "weights_sha256": label})
+_MODEL = table_of(anything, {
+    "parameters": COUNT, "weights_sha256": label,
+    **dict.fromkeys(("weights_given", "weights_drawn", "constants_drawn"), optional(COUNT)),
+})  # fmt: skip
 _STACK = table_of(anything, {"threads": optional(COUNT)})
 _FIELDS: dict[str, Shape] = {
     **dict.fromkeys(
@@ -116,7 +120,7 @@ _FIELDS: dict[str, Shape] = {
     "stack": _STACK,
     "scale": record_of(
         Scale, data=label, source=label, setting=label, cpus=optional(number(0.0, 1e6)),
-        name=label, changes=list_of(label, 100),
+        name=label, changes=list_of(label, 100), weights=label, weights_file=label,
     ),
     "certified": optional(flag),
     "certificate": optional(identity),

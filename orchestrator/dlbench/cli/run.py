@@ -115,7 +115,8 @@ def _without_paths(arguments: list[str]) -> list[str]:
         flag, equals, value = word.partition("=")
         if equals and flag.startswith("-"):
             return f"{flag}={short(value)}"
-        return Path(word).name if word.startswith(("/", "~")) else word
+        outside = word.startswith(("/", "~")) or ("/" in word and Path(word).exists())
+        return Path(word).name if outside else word
 
     return [short(word) for word in arguments]
 

@@ -24,6 +24,9 @@ from dlbench.planning.repeats import planned_looks, repeats_needed, rivals
 from dlbench.planning.rows import read_share
 from dlbench.shapes import SECONDS, label, list_of, number, optional, record_of, shown, whole
 from dlbench.suites import Suite
+from dlbench.weights import store as weights_store
+from dlbench.weights.canonical import fit
+from dlbench.weights.store import Weights
 
 VERSION = 1
 """Of a line of plan.jsonl."""
@@ -76,6 +79,10 @@ class Trial:
     """The most rows of each split; None: all."""
     share: float | None = None
     """The share of the rows of each split; None: all."""
+    weights: str = ""
+    """The digest of the weights that it starts from; empty: those of the seed."""
+    weights_file: str = ""
+    """The name of the file that they came from, for people."""
 
     @property
     def compared_device(self) -> str:
@@ -124,7 +131,8 @@ _LINE = record_of(
     variant=label, data=label, seconds=SECONDS, threads=optional(whole(1)),
     cpus=optional(number(0.0, 1e6)), memory_bytes=optional(whole(1, 2**60)),
     gpus=list_of(label, 64), point=label, changes=list_of(label, 100), scale=label,
-    rows=optional(whole(1)), share=optional(number(0.0, 1.0)),
+    rows=optional(whole(1)), share=optional(number(0.0, 1.0)), weights=label,
+    weights_file=label,
 )  # fmt: skip
 
 
@@ -137,6 +145,8 @@ class Draft:
     notes: tuple[str, ...]
     looks: tuple[int, ...] = ()
     """With `--until decided`: after how many repeats the results are looked at."""
+    weights: Weights | None = None
+    """What all trials start from; None: the seed."""
 
 
 def draft(choices: Choices, engine: str) -> Draft:
@@ -158,6 +168,7 @@ def draft(choices: Choices, engine: str) -> Draft:
     notes: list[str] = []
     extents = extents_of(suite, _every(suite.workloads), choices)
     points = {name: points_for(name, extent, choices) for name, extent in extents.items()}
+    start = weights_store.read(choices.weights) if choices.weights else None
     contenders = [
         Trial(
             id="",
@@ -185,6 +196,8 @@ def draft(choices: Choices, engine: str) -> Draft:
             scale=suite.scale,
             rows=extents[workload].rows,
             share=extents[workload].share,
+            weights=start.digest if start else "",
+            weights_file=start.name if start else "",
         )
         for workload, release, variant, device, setting in _contenders(
             suite, notes, explicit=bool(choices.frameworks)
@@ -194,6 +207,8 @@ def draft(choices: Choices, engine: str) -> Draft:
     ]
     if not contenders:
         raise UserError("Nothing is left to run.", " ".join(notes))
+    if start:
+        notes += starting_notes(contenders, start)
     on_gpu = {t.release: releases.find(t.release) for t in contenders if t.device == "gpu"}
     for selection in selections if on_gpu else ():
         notes += gpu_preflight.notes(selection, on_gpu.values())
@@ -203,7 +218,19 @@ def draft(choices: Choices, engine: str) -> Draft:
     trials: list[Trial] = []
     for repeat in range(repeats):
         trials += one_round(contenders, repeat, suite.seed + repeat, repeat, len(trials))
-    return Draft(suite, tuple(trials), tuple(notes), looks)
+    return Draft(suite, tuple(trials), tuple(notes), looks, start)
+
+
+def starting_notes(trials: Sequence[Trial], start: Weights) -> Iterator[str]:
+    """What comes from a file of weights, a sentence each; refuses one that does not fit."""
+    yield (
+        f"Every repeat starts from the weights of {start.words}; batches and dropout still follow"
+        " the seed."
+    )
+    for name in dict.fromkeys(trial.workload for trial in trials):
+        settings = tuple(sorted({t.setting for t in trials if t.workload == name}))
+        found = fit(start.arrays, workloads.find(name).graph, start.name, name)
+        yield found.sentence(name, settings)
 
 
 def check_number(contenders: int, repeats: int) -> None:
