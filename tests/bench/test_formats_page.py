@@ -127,7 +127,8 @@ def test_every_metric_of_a_trial_is_named() -> None:
     names = set()
     result = {
         "samples": 3, "decoded_rows": 2, "inference_ms": [1.0], "inference_rows": 2,
-        "latency_ms": [1.0] * 100, "metrics": dict.fromkeys(METRICS, 0.5),
+        "latency_ms": [1.0] * 100, "metrics": dict.fromkeys(METRICS, 0.5), "model_bytes": 7,
+        "model_with_optimizer_bytes": 21,
     }  # fmt: skip
     for first in ("accuracy", "mean-absolute-error", "mean-squared-error", "perplexity"):
         epoch = {"epoch": 1, "loss": 1.0, "steps_ms": [2.0, 1.0, 1.0], "first": 1, "train_s": 1.0,

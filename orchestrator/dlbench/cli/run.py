@@ -25,6 +25,7 @@ _RUN_HELP = """Run a suite, or what you choose, and say which differences are re
     dlbench run --framework mxnet --gpu all
     dlbench run pytorch jax --workload mnist-cnn --sweep batch=8,32,128 --scale 0.1
     dlbench run --suite elshawi2021 --scale smoke --data synthetic
+    dlbench run --workload voc2012-faster-rcnn --weights backbone.npz
     dlbench run --resume results/2026-11-16_0312-digits-cnn-jax-numpy --repeats 10
 """
 _PLAN_HELP = """Show what `dlbench run` with the same options would do, without doing it.

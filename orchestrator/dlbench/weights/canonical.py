@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -48,10 +49,9 @@ class Fit:
         named = [*self.drawn[:_MOST_NAMED]]
         if more := len(self.drawn) - len(named):
             named.append(f"{more} more")
-        whence = {
-            ("matched",): "drawn from the seed",
-            ("native",): "the framework's own",
-        }.get(settings, "drawn from the seed, or in the native setting the framework's own")
+        whence = "drawn from the seed" if "matched" in settings else "the framework's own"
+        if len(settings) > 1:
+            whence += ", or in the native setting the framework's own"
         verb = "is" if len(self.drawn) == 1 else "are"
         return (
             f"{len(self.given)} of {every} parameters of {workload} come from it; {len(self.drawn)}"
@@ -146,3 +146,20 @@ def write_canonical(arrays: Mapping[str, Any], file: IO[bytes] | None = None) ->
                 np.lib.format.write_array_header_1_0(member, header)
                 member.write(values.reshape(-1).view(np.uint8).data)
     return sink.hash.hexdigest()
+
+
+def save_canonical(arrays: Mapping[str, Any], path: Path) -> str:
+    """Write them to a new file, whole or not at all; their digest."""
+    making = path.with_name(f".{path.name}-{os.getpid()}")
+    try:
+        try:
+            with making.open("xb") as file:
+                digest = write_canonical(arrays, file)
+            making.replace(path)
+        finally:
+            making.unlink(missing_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"{path} can't be written ({error.strerror}).", "Choose another place with -o."
+        ) from error
+    return digest
