@@ -1,7 +1,9 @@
 """Runs inside a release's environment (Python 3.6 and newer): train and save, or load and predict.
 
-python portable_worker.py save FOLDER NAME       a few steps; saved/NAME/weights.npz, sizes.json
-python portable_worker.py load FOLDER NAME       predictions of every saved file: found/NAME.npz
+python portable_worker.py FOLDER NAME
+
+A few steps: saved/NAME/weights.npz and sizes.json. Then, when a line comes in, predictions of every
+file that any release has saved: found/NAME.npz. It answers each with a line.
 """
 
 import hashlib
@@ -21,11 +23,10 @@ def model_of(spec, adapter, setting):
     return adapter.build(spec["graph"], spec["recipe"], options)
 
 
-def save(folder, name, spec, adapter, setting):
+def save(folder, name, spec, model, setting):
     from bench import trial
     from bench.proof import drawn
 
-    model = model_of(spec, adapter, setting)
     if setting == "matched":
         model.load(drawn.weights(spec["graph"], 1))
     for batch in batches(folder, "train"):
@@ -40,10 +41,9 @@ def save(folder, name, spec, adapter, setting):
     np.savez(os.path.join(out, "own.npz"), **model.predict(batches(folder, "test")[0]))
 
 
-def load(folder, name, spec, adapter, setting):
+def load(folder, name, spec, model):
     from bench import weights_file
 
-    model = model_of(spec, adapter, setting)
     found = {}
     for saver in sorted(os.listdir(os.path.join(folder, "saved"))):
         path = os.path.join(folder, "saved", saver, "weights.npz")
@@ -64,9 +64,13 @@ def batches(folder, kind):
 
 
 if __name__ == "__main__":
-    action, place, who = sys.argv[1:]
+    place, who = sys.argv[1:]
     with open(os.path.join(place, "spec.json")) as spec_file:
         content = json.load(spec_file)
-    own = content["releases"][who]
-    found_adapter = importlib.import_module("bench.adapters." + own["adapter"])
-    {"save": save, "load": load}[action](place, who, content, found_adapter, content["setting"])
+    found_adapter = importlib.import_module("bench.adapters." + content["releases"][who]["adapter"])
+    built = model_of(content, found_adapter, content["setting"])
+    save(place, who, content, built, content["setting"])
+    print("saved", flush=True)
+    if sys.stdin.readline():
+        load(place, who, content, built)
+        print("loaded", flush=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -79,23 +80,39 @@ def prepare(folder: Path, names: Sequence[str], setting: str = "matched") -> dic
     return spec
 
 
-def work(action: str, folder: Path, name: str) -> None:
+@contextmanager
+def worker(folder: Path, name: str) -> Iterator[Callable[[], None]]:
+    """A release that has saved its weights, and waits: the function makes it load all files."""
     release = releases.find(name)
     cache = release.cache_folder("cpu", "process")
     kept = {} if cache is None else {"BENCH_CACHE": str(cache)}
-    path = os.environ.get("PATH", "")
-    done = subprocess.run(
-        [environment_of(name), CHECKOUT / "tests/bench/portable_worker.py", action, folder, name],
-        env={
-            "PATH": path, "PYTHONPATH": str(CHECKOUT), "HOME": str(folder), **kept,
-            "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "",
-            **release.variables,
-        },
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )  # fmt: skip
-    assert done.returncode == 0, f"{name} can't {action}: {done.stderr[-3000:]}"
+    log = folder / f"{name}.log"
+    with log.open("w") as errors:
+        process = subprocess.Popen(
+            [environment_of(name), CHECKOUT / "tests/bench/portable_worker.py", folder, name],
+            env={
+                "PATH": os.environ.get("PATH", ""), "PYTHONPATH": str(CHECKOUT),
+                "HOME": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1",
+                "CUDA_VISIBLE_DEVICES": "", **kept, **release.variables,
+            },
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True,
+        )  # fmt: skip
+
+    def wait_for(word: str) -> None:
+        lines = iter(process.stdout.readline, "")
+        assert any(line.strip() == word for line in lines), f"{name}: {log.read_text()[-3000:]}"
+
+    def load() -> None:
+        process.stdin.write("load\n")
+        process.stdin.flush()
+        wait_for("loaded")
+
+    try:
+        wait_for("saved")
+        yield load
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def weights_in(path: Path) -> dict[str, dict[str, np.ndarray]]:
@@ -118,10 +135,11 @@ def wanted_of(spec: dict[str, Any], folder: Path, saver: str) -> np.ndarray:
 
 def check_all_pairs(folder: Path, names: Sequence[str]) -> None:
     spec = prepare(folder, names)
-    for name in names:
-        work("save", folder, name)
-    for name in names:
-        work("load", folder, name)
+    with ExitStack() as stack:
+        # one after the other: each has loaded its framework once, and saves and loads with it
+        loaders = [stack.enter_context(worker(folder, name)) for name in names]
+        for load in loaders:
+            load()
     start = drawn.weights(spec["graph"], 1)
     shapes = {n: {k: v.shape for k, v in p.items()} for n, p in start.items()}
     wrong = []

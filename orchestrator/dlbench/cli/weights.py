@@ -60,6 +60,14 @@ def show(file: File, json: Json = False) -> None:
         say(note)
 
 
+def _made_of(sources: tuple[str, ...]) -> str:
+    """The tensors' names; of several of one layer its name, then theirs."""
+    layers = {name.rpartition(".")[0] for name in sources}
+    if len(sources) == 1 or len(layers) > 1 or layers == {""}:
+        return ", ".join(sources)
+    return f"{layers.pop()}: {', '.join(name.rpartition('.')[2] for name in sources)}"
+
+
 @app.command("convert")
 def convert(
     file: File,
@@ -118,7 +126,7 @@ def convert(
             [
                 name,
                 " x ".join(map(str, made.arrays[name].shape)),
-                printable(", ".join(sources), 300),
+                printable(_made_of(sources), 300),
             ]
             for name, sources in made.sources.items()
         ],

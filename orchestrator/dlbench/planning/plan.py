@@ -189,7 +189,7 @@ def draft(choices: Choices, engine: str) -> Draft:
             gpus=gpus,
             own_gpu=own_gpu and device == "gpu",
             inference=suite.inference,
-            save=choices.save,
+            save=suite.save,
             usual_variant=variant == release.variants[0],
             point=point.text,
             changes=point.changes,
@@ -272,6 +272,7 @@ def _merged(suite: Suite, choices: Choices) -> Suite:
         "data": choices.data,
         "time_limit": choices.time_limit,
         "inference": choices.inference or None,
+        "save": choices.save or None,
     }
     if choices.gpu not in (None, "none") and not choices.devices:
         changes["devices"] = ("gpu",)

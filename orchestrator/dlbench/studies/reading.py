@@ -128,7 +128,7 @@ def _tables(table: strict_toml.Table) -> Iterator[tuple[str, strict_toml.Table]]
 
 
 def _framework(name: str, table: strict_toml.Table) -> StudyFramework:
-    table.check_keys({"version", "release"}, {"variant", "stand_in"})
+    table.check_keys({"version", "release"}, {"variant", "stand_in", "saves_state"})
     release = table.get("release", str)
     if release.count("@") != 1:
         raise table.broken(f"[{name}] `release` must be one such as pytorch@1.0.0")
@@ -138,6 +138,7 @@ def _framework(name: str, table: strict_toml.Table) -> StudyFramework:
         release,
         table.maybe("variant", str),
         table.maybe("stand_in", str) or "",
+        table.maybe("saves_state", bool) or False,
     )
 
 
