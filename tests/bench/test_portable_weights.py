@@ -194,6 +194,25 @@ def test_a_file_means_the_same_in_every_adapter(tmp_path: Path) -> None:
         check_sizes(tmp_path, name)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "pytorch@2.13.0",
+        *(pytest.param(name, marks=pytest.mark.slow)
+          for name in ("mxnet@1.9.1", "chainer@7.8.1", "paddlepaddle@3.3.1")),
+    ],
+)  # fmt: skip
+def test_under_native_the_file_has_both_biases_of_an_lstm(name: str, tmp_path: Path) -> None:
+    spec = prepare(tmp_path, [name], "native")
+    with worker(tmp_path, name) as load:
+        load()  # and a model that was loaded with it has no other
+    wanted = wanted_of(spec, tmp_path, name)
+    with np.load(tmp_path / "saved" / name / "own.npz") as arrays:
+        np.testing.assert_allclose(arrays["logits"], wanted, rtol=1e-3, atol=1e-4)
+    with np.load(tmp_path / "found" / f"{name}.npz") as arrays:
+        np.testing.assert_allclose(arrays[f"{name}/logits"], wanted, rtol=1e-3, atol=1e-4)
+
+
 def test_one_release_of_each_adapter_is_tried() -> None:
     shipped = {release.adapter for release in releases.load_releases()}
     assert {releases.find(name).adapter for name in EVERY} == shipped

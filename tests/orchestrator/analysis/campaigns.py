@@ -45,6 +45,9 @@ class Cell:
     rows: int | None = None
     scale: str = ""
     confounds: Sequence[str] = ()
+    model: Mapping[str, object] = field(default_factory=dict)
+    weights: str = ""
+    """The digest of a file of weights, of the name `start.npz`."""
 
 
 def write(
@@ -86,7 +89,7 @@ def _trial(cell: Cell, turn: int, index: int) -> Trial:
     )  # fmt: skip
     same = ("release", "workload", "device", "variant", "point")
     kept = {key: getattr(trial, key) for key in same}
-    made_of = [kept, trial.seed, trial.epochs, turn, *cell.confounds]
+    made_of = [kept, trial.seed, trial.epochs, turn, *cell.confounds, cell.weights]
     return replace(trial, id=digest(made_of)[:16])
 
 
@@ -118,7 +121,10 @@ def _result(trial: Trial, cell: Cell, value: float, machine: str, day: str) -> T
             rows=cell.rows,
             test_rows=cell.rows,
             name=cell.scale,
+            weights=cell.weights,
+            weights_file="start.npz" if cell.weights else "",
         ),
+        model=dict(cell.model),
         certified=cell.certified,
         confounds=list(cell.confounds),
         machine=machine,
