@@ -10,7 +10,7 @@ import typer
 from dlbench.cli.console import Json, print_json, print_table, say
 
 app = typer.Typer(
-    help="Weights: what a file holds; other programs' files for `dlbench run --weights`.",
+    help="Files of weights: show, convert.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -19,7 +19,9 @@ File = Annotated[Path, typer.Argument(help=".npz, .npy, .safetensors, .pt or .pt
 
 @app.command("show")
 def show(file: File, json: Json = False) -> None:
-    """The tensors of a file: names, shapes, types, sizes. Nothing in it is executed.
+    """The tensors of a file: names, shapes, types, sizes.
+
+    Nothing in the file is executed.
 
     \b
     dlbench weights show resnet50.pth
@@ -95,7 +97,7 @@ def convert(
     ] = "",
     json: Json = False,
 ) -> None:
-    """Make a file for `dlbench run --weights` of one that another program wrote.
+    """Make weights for `dlbench run` of another program's.
 
     Axes, gates and statistics are turned into dlbench's layout, float16, bfloat16 and float64 into
     float32. What was not used and what was not filled is listed.

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dlbench.errors import UserError, unknown
+from dlbench.errors import UserError
 from dlbench.plain_json import printable
-from dlbench.toml_file import read_toml
+from dlbench.toml_file import Table
 from dlbench.weights.layouts import (
     EPSILON,
     GATES,
@@ -50,56 +50,33 @@ class Map:
 
 def read_map(path: Path) -> Map:
     """A map in TOML: [nodes], [parameters], prefix, layout, gates, epsilon."""
-    try:
-        content = read_toml(path)
-    except FileNotFoundError:
+    if not path.is_file():
         raise UserError(
             f"There is no map {str(path)!r}.", f"Give a TOML file, or {', '.join(BUILT_IN)}."
-        ) from None
-    except (OSError, ValueError) as error:
-        raise _wrong(path, str(error)) from error
-    for key in content:
-        if key not in _KEYS:
-            raise unknown(f"key of a map (in {path.name})", printable(key, 100), _KEYS)
-    nodes, parameters = content.get("nodes", {}), content.get("parameters", {})
-    if not isinstance(nodes, dict) or not all(isinstance(own, str) for own in nodes.values()):
-        raise _wrong(path, '[nodes] must have lines like conv1 = "stem.conv"')
-    if not isinstance(parameters, dict):
-        raise _wrong(path, "[parameters] must be a table")
-    epsilon = content.get("epsilon", EPSILON)
-    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not 0 < epsilon < 1:
-        raise _wrong(path, "epsilon must be a number between 0 and 1")
-    gates = content.get("gates", GATES)
-    if not isinstance(gates, str) or sorted(gates) != sorted(GATES):
-        raise _wrong(path, "gates must be the letters i, f, g, o in the file's order")
-    layout = content.get("layout", "")
+        )
+    table = Table.read(path)
+    table.check_keys((), ("nodes", "parameters", "prefix", "layout", "gates", "epsilon"))
+    nodes, parameters = table.table("nodes", {}), table.table("parameters", {})
+    epsilon, gates = table.get("epsilon", float, EPSILON), table.get("gates", str, GATES)
+    if not 0 < epsilon < 1:
+        raise table.error("epsilon", "must be between 0 and 1")
+    if sorted(gates) != sorted(GATES):
+        raise table.error("gates", "must be the letters i, f, g, o in the file's order")
+    layout = table.maybe("layout", str) or ""
     if layout not in ("", *LAYOUTS):
-        raise _wrong(path, f"layout must be {' or '.join(LAYOUTS)}")
-    if not isinstance(content.get("prefix", ""), str):
-        raise _wrong(path, "prefix must be a text")
+        raise table.error("layout", f"must be {' or '.join(LAYOUTS)}")
     return Map(
         path.name,
-        nodes,
-        {name: _sources(path, name, own) for name, own in parameters.items()},
-        content.get("prefix", ""),
+        {name: nodes.get(name, str) for name in nodes.values},
+        {
+            name: (own,) if isinstance(own, str) else parameters.strings(name)
+            for name, own in parameters.values.items()
+        },
+        table.maybe("prefix", str) or "",
         layout,
         gates,
-        float(epsilon),
+        epsilon,
     )
-
-
-_KEYS = ("nodes", "parameters", "prefix", "layout", "gates", "epsilon")
-
-
-def _sources(path: Path, name: str, own: Any) -> tuple[str, ...]:
-    listed = [own] if isinstance(own, str) else own
-    if not isinstance(listed, list) or not listed or not all(isinstance(x, str) for x in listed):
-        raise _wrong(path, f"{printable(name, 100)} must be a tensor's name or a list of names")
-    return tuple(listed)
-
-
-def _wrong(path: Path, why: str) -> UserError:
-    return UserError(f"The map {path.name} can't be used: {why}.", "`docs/weights.md` has one.")
 
 
 # ---- torchvision's ------------------------------------------------------------------------------
