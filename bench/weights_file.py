@@ -108,10 +108,8 @@ def saved_sizes(folder, without_state):
     for place, _, files in os.walk(folder):
         for name in files:
             path = os.path.join(place, name)
-            kind = os.path.relpath(path, folder).split(os.sep)[0].split(".")[0]
-            if kind not in sizes:
-                raise ValueError("{!r} is neither model nor optimizer".format(name))
-            sizes[kind] += os.path.getsize(path)
+            state = os.path.relpath(path, folder).startswith("optimizer")
+            sizes["optimizer" if state else "model"] += os.path.getsize(path)
     found = {"model_bytes": sizes["model"]}
     if without_state:
         found["optimizer_state"] = without_state

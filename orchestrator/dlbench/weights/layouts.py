@@ -119,7 +119,7 @@ def take(node: Node, module: Module, turning: Turning) -> dict[str, Taken]:
         return _constants(node, module, layout, turning)
     found = {}
     for name in node["parameters"]:
-        leaves = _ROLES[layout][op].get(name, ())
+        leaves = _ROLES[layout].get(op, {}).get(name, ())
         tensors = [module.tensors[leaf] for leaf in leaves if leaf in module.tensors]
         if len(leaves) > 1 and not (layout == TORCH and op == "lstm"):
             tensors = tensors[:1]  # other spellings of one name

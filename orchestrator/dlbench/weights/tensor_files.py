@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import zipfile
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
@@ -41,12 +42,12 @@ def _read(file: BinaryIO, path: Path) -> TensorFile:
     if size > MOST_BYTES:
         raise Refused(f"it has more than {MOST_BYTES:,} bytes")
     if head.startswith(_NPY):
-        return TensorFile("NumPy array", _arrays({path.stem: array_of(file.read(), path)}))
+        return TensorFile("NumPy array", _arrays(lambda: {path.stem: array_of(file.read(), path)}))
     if head.startswith(b"PK"):
         with zipfile.ZipFile(file) as members:
             if torch_files.is_torch_zip(members.namelist()):
                 return TensorFile("PyTorch (zip)", *torch_files.read_torch_zip(members))
-        return TensorFile("NumPy arrays", _arrays(read_arrays(path.resolve(), MOST_BYTES)))
+        return TensorFile("NumPy arrays", _arrays(lambda: read_arrays(path.resolve(), MOST_BYTES)))
     if torch_files.is_legacy(head):
         tensors, notes = torch_files.read_torch_legacy(file, size)
         return TensorFile("PyTorch (before 1.6)", tensors, notes)
@@ -61,7 +62,11 @@ def _read(file: BinaryIO, path: Path) -> TensorFile:
     raise refused(path, "it is of no format that is known here, or cut off", FORMATS)
 
 
-def _arrays(found: Arrays) -> dict[str, Tensor]:
+def _arrays(read: Callable[[], Arrays]) -> dict[str, Tensor]:
+    try:
+        found = read()
+    except UserError as error:
+        raise UserError(error.problem, FORMATS) from error
     if len(found) > MOST_TENSORS:
         raise Refused(f"it has more than {MOST_TENSORS:,} arrays")
     return {name: Tensor(name, str(v.dtype), v) for name, v in found.items()}

@@ -164,19 +164,28 @@ def test_safetensors_with_a_forged_header_are_refused(tmp_path: Path) -> None:
     assert "not JSON" in _refused(path)
 
 
-@pytest.mark.parametrize("kind", WRITERS)
+def _npz(path: Path, arrays: Any) -> Path:
+    with path.open("wb") as file:
+        np.savez(file, **arrays)
+    return path
+
+
+EVERY = {**WRITERS, "npz": _npz}
+
+
+@pytest.mark.parametrize("kind", EVERY)
 def test_a_file_that_was_cut_off_is_refused(kind: str, tmp_path: Path) -> None:
-    content = WRITERS[kind](tmp_path / "whole", ARRAYS).read_bytes()
+    content = EVERY[kind](tmp_path / "whole", ARRAYS).read_bytes()
     for length in range(0, len(content), 13):
         (tmp_path / "cut").write_bytes(content[:length])
         _refused(tmp_path / "cut")
 
 
-@pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.parametrize("kind", EVERY)
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_a_damaged_file_ends_in_a_sentence(kind: str, data: st.DataObject, tmp_path: Path) -> None:
-    content = bytearray(WRITERS[kind](tmp_path / "whole", ARRAYS).read_bytes())
+    content = bytearray(EVERY[kind](tmp_path / "whole", ARRAYS).read_bytes())
     for _ in range(data.draw(st.integers(1, 6))):
         place = data.draw(st.integers(0, len(content) - 1))
         content[place] = data.draw(st.integers(0, 255))
