@@ -11,10 +11,12 @@ LONGEST_S = 1e9
 """No time is longer, in seconds: 30 years."""
 PHASES = (
     "import", "load", "build", "first-step", "warm-up", "train", "evaluate", "validate", "decode",
-    "evaluate-train", "inference", "latency", "save", "verify",
+    "evaluate-train", "inference", "latency", "save", "parts",
+    "verify",
 )  # fmt: skip
 _MOST_METRICS = 100
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 _LARGEST_COUNT = 2**53
 _MOST_TIMES = 10_000
 """Of predictions."""
@@ -102,6 +104,10 @@ def _texts_or_none(value: object) -> bool:
     return value is None or (isinstance(value, list) and all(isinstance(x, str) for x in value))
 
 
+def _digest_or_none(value: object) -> bool:
+    return value is None or (isinstance(value, str) and _DIGEST.fullmatch(value) is not None)
+
+
 def _name(value: object) -> bool:
     return isinstance(value, str) and _NAME.fullmatch(value) is not None
 
@@ -169,6 +175,11 @@ EVENTS: dict[str, dict[str, Callable[[Any], bool]]] = {
         "model_bytes": _count_or_none,
         "model_with_optimizer_bytes": _count_or_none,
         "optimizer_state": _text_or_none,
+        "forward_ms": _times_or_none,
+        "backward_ms": _times_or_none,
+        "weights_sha256": _digest_or_none,
+        "predictions_sha256": _digest_or_none,
+        "losses_sha256": _digest_or_none,
     },
     "error": {"outcome": _text, "message": _text},
     "end": {},

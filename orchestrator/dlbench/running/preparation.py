@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from dlbench import datasets, workloads
@@ -12,7 +11,7 @@ from dlbench.environments import releases
 from dlbench.environments.progress import Step
 from dlbench.errors import UserError
 from dlbench.planning import recipes
-from dlbench.planning.changes import recipe_of
+from dlbench.planning.changes import workload_of
 from dlbench.planning.graph import GraphError
 from dlbench.planning.plan import Trial
 from dlbench.running.campaign_observer import CampaignObserver
@@ -49,9 +48,9 @@ def prepare_data(
             prepared[trial.workload] = data
         used = trial.workload, trial.changes, trial.rows, trial.share
         if used not in fitting:
-            recipe = recipe_of(trial.workload, trial.changes)
             data = prepared[trial.workload]
-            check_fit(replace(workload, recipe=recipe), data, rows_of(trial, data))
+            changed = workload_of(trial.workload, trial.changes)
+            check_fit(changed, data, rows_of(trial, data))
             fitting.add(used)
     return prepared
 
@@ -80,8 +79,8 @@ def check_weights(trials: Sequence[Trial], file: str | None, folder: Path) -> No
                 f"Give the file again: `dlbench run --resume {folder} --weights FILE`.",
             )
         arrays = again.arrays if again else read_canonical(weights_store.path_of(digest))
-        for name in dict.fromkeys(trial.workload for trial in own):
-            fit(arrays, workloads.find(name).graph, own[0].weights_file, name)
+        for name, changes in dict.fromkeys((trial.workload, trial.changes) for trial in own):
+            fit(arrays, workload_of(name, changes).graph, own[0].weights_file, name)
 
 
 def check_fit(
@@ -106,12 +105,15 @@ def prepare_environments(
 ) -> Environments:
     """Each release's environment. A failure is kept for its trials, unless nothing else is left."""
     wanted = sorted({(trial.release, trial.device) for trial in trials})
-    gpus = {(trial.release, trial.device): trial.gpus for trial in reversed(trials)}
     environments: dict[tuple[str, str], str | UserError] = {}
     for name, device in wanted:
         release = releases.find(name)
-        if device == "gpu" and (refusal := workshop.gpu_refusal(release, gpus[name, device])):
-            environments[name, device] = GpuImpossible(refusal)
+        own = [trial for trial in trials if (trial.release, trial.device) == (name, device)]
+        refusals = [
+            refusal_of(trial, workshop) for trial in {trial.gpus: trial for trial in own}.values()
+        ]
+        if all(refusals) and refusals[0] is not None:  # on another GPU it may work
+            environments[name, device] = refusals[0]
             continue
         try:  # what is known to fail is said before hours go into making the others
             workshop.check(release, device)
@@ -132,6 +134,14 @@ def prepare_environments(
     if failures and len(failures) == len(wanted) and not isinstance(failures[0], GpuImpossible):
         raise failures[0]
     return environments
+
+
+def refusal_of(trial: Trial, workshop: Workshop) -> GpuImpossible | None:
+    """Why this trial can't use the GPUs that it is given; None: nothing is known against it."""
+    if trial.device != "gpu":
+        return None
+    refusal = workshop.gpu_refusal(releases.find(trial.release), trial.gpus)
+    return GpuImpossible(refusal) if refusal else None
 
 
 def _keep(error: UserError, name: str, wanted: int, observer: CampaignObserver) -> None:
