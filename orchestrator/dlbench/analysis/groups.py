@@ -31,7 +31,8 @@ _USUAL = {"device": "cpu", "setting": "matched", "point": "", "kernels": ""}
 _READ = (
     *_CHOSEN, "id", "campaign", "seed", "round", "index", "outcome", "certified", "machine",
     "started", "wall_s", "data", "data_source", "budget_epochs", "budget_steps", "batch", "threads",
-    "changes", "scale", "train_rows", "test_rows",
+    "changes", "scale", "train_rows", "test_rows", "weights", "weights_file", "weights_given",
+    "weights_drawn", "constants_drawn",
     "cpus", "memory_limit_bytes", "threads_used", "one_core", "cores", "machine_cores",
     "switches_cover", "loss", "final_weights_sha256", "predictions_sha256", "losses_sha256",
     "system_cpu_percent_mean", "cpu_percent_mean",
@@ -248,6 +249,7 @@ def _conditions(row: Row) -> Conditions:
     if row["train_rows"] is not None:
         scale.append(f"{row['train_rows']:,} rows")
     scale += [change for change in row["changes"].split() if not change.startswith("batch=")]
+    scale += [f"weights {row['weights'][:16]}"] if row["weights"] else []
     return Conditions(str(row["machine"] or ""), str(row["data"] or ""), ", ".join(scale))
 
 
