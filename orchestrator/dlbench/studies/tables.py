@@ -172,7 +172,7 @@ def _of_seeds(group: Group | None, seeds: str) -> Group | None:
     if not kept:
         return None
     rows = tuple(row for row in group.rows if any(row is one for one in kept))
-    return Group(group.name, group.case, group.conditions, rows)
+    return Group(group.name, group.case, group.conditions, rows, one_a_seed=seeds != "fixed")
 
 
 def _speed_ups(study: Study, runs: StudyRuns) -> StudyTable | None:
