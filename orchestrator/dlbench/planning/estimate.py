@@ -11,7 +11,7 @@ from dlbench import datasets, workloads
 from dlbench.datasets import store
 from dlbench.environments import releases, wheels
 from dlbench.environments.releases import Release
-from dlbench.planning.changes import recipe_of
+from dlbench.planning.altered import model_of
 from dlbench.planning.flops import flops
 from dlbench.planning.greedy_decoding import GREEDY
 from dlbench.planning.plan import Trial
@@ -132,10 +132,11 @@ def _seconds(trial: Trial, cores: float) -> float:
     data = datasets.find(workload.dataset)
     whole = dict(zip(("train", "test"), data.rows, strict=True))
     train, test = (used_rows(whole, trial.rows, trial.share, data.name) or whole).values()
-    batch = min(int(recipe_of(trial.workload, trial.changes)["batch"]), train)
+    model = model_of(trial.workload, trial.changes, trial.confounds)
+    batch = min(int(model.recipe["batch"]), train)
     steps = trial.steps or trial.epochs * math.ceil(train / batch)
     epochs = math.ceil(steps * batch / train)
-    forward = flops(workload.graph)
+    forward = flops(model.graph)
     work = forward * (3 * steps * batch + epochs * test)
     if "train" in workload.recipe["evaluate"]:
         work += forward * train

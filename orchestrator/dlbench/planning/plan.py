@@ -13,12 +13,14 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dlbench import suites, workloads
+from dlbench.confounds.confound import marked
 from dlbench.engines.base import Limits
 from dlbench.environments import releases
 from dlbench.environments.releases import Release
 from dlbench.errors import UserError, unknown
 from dlbench.host import gpu_preflight
 from dlbench.planning.choices import Choices
+from dlbench.planning.confound_sets import ConfoundSets
 from dlbench.planning.extents import extents_of, points_for, recipe_epochs
 from dlbench.planning.repeats import planned_looks, repeats_needed, rivals
 from dlbench.planning.rows import read_share
@@ -76,6 +78,8 @@ class Trial:
     """The most rows of each split; None: all."""
     share: float | None = None
     """The share of the rows of each split; None: all."""
+    confounds: tuple[str, ...] = ()
+    """What is wrong in it on purpose: `no-dropout`, `batchnorm-keep:keep=0.95`."""
 
     @property
     def compared_device(self) -> str:
@@ -86,12 +90,13 @@ class Trial:
     def contender(self) -> tuple[str, ...]:
         """Who it is a replicate of: what all its repeats have in common."""
         own = self.release, self.variant, self.compared_device
-        return self.workload, *own, self.setting, self.point
+        return self.workload, *own, self.setting, self.point, *self.confounds
 
     @property
     def case(self) -> tuple[str, ...]:
-        """Where contenders are compared with each other."""
-        return self.workload, self.device, self.setting, self.point
+        """Where contenders are compared with each other: those with confounds never with others."""
+        own = "altered" if self.confounds else ""
+        return self.workload, self.device, self.setting, self.point, own
 
     @property
     def place(self) -> str:
@@ -104,8 +109,9 @@ class Trial:
 
     @property
     def label(self) -> str:
-        """What people read: the release, with a variant that is not the usual one."""
-        return self.release if self.usual_variant else f"{self.release}:{self.variant}"
+        """What people read: the release, with a variant that is not the usual one, and confounds."""
+        name = self.release if self.usual_variant else f"{self.release}:{self.variant}"
+        return marked(name, self.confounds)
 
     def to_json(self) -> dict[str, Any]:
         """A line of plan.jsonl."""
@@ -115,7 +121,7 @@ class Trial:
     def from_json(cls, content: Mapping[str, Any]) -> Trial:
         """From a line of plan.jsonl, checked; one without a version is of version 1."""
         own = _LINE(content)
-        lists = {name: tuple(own.get(name, ())) for name in ("gpus", "changes")}
+        lists = {name: tuple(own.get(name, ())) for name in ("gpus", "changes", "confounds")}
         return cls(**{**own, **lists})
 
 
@@ -124,6 +130,7 @@ _LINE = record_of(
     variant=label, data=label, seconds=SECONDS, threads=optional(whole(1)),
     cpus=optional(number(0.0, 1e6)), memory_bytes=optional(whole(1, 2**60)),
     gpus=list_of(label, 64), point=label, changes=list_of(label, 100), scale=label,
+    confounds=list_of(label, 100),
     rows=optional(whole(1)), share=optional(number(0.0, 1.0)),
 )  # fmt: skip
 
@@ -156,6 +163,7 @@ def draft(choices: Choices, engine: str) -> Draft:
             f"Give a number from 0.01 to {_MOST_CPUS:,}.",
         )
     notes: list[str] = []
+    sets = ConfoundSets(choices, suite.name, notes)
     extents = extents_of(suite, _every(suite.workloads), choices)
     points = {name: points_for(name, extent, choices) for name, extent in extents.items()}
     contenders = [
@@ -185,19 +193,23 @@ def draft(choices: Choices, engine: str) -> Draft:
             scale=suite.scale,
             rows=extents[workload].rows,
             share=extents[workload].share,
+            confounds=confounds,
         )
         for workload, release, variant, device, setting in _contenders(
             suite, notes, explicit=bool(choices.frameworks)
         )
         for gpus in (selections if device == "gpu" else [()])
         for point in points[workload]
+        for confounds in sets.of(workload, release.name, variant, point.changes)
     ]
+    sets.check_used()
     if not contenders:
         raise UserError("Nothing is left to run.", " ".join(notes))
     on_gpu = {t.release: releases.find(t.release) for t in contenders if t.device == "gpu"}
     for selection in selections if on_gpu else ():
         notes += gpu_preflight.notes(selection, on_gpu.values())
-    looks = planned_looks(rivals(contenders), suite.repeats, choices.until, choices.at_most)
+    ranked = rivals([trial for trial in contenders if not trial.confounds])
+    looks = planned_looks(ranked, suite.repeats, choices.until, choices.at_most)
     repeats = looks[0] if looks else suite.repeats or repeats_needed(rivals(contenders))
     check_number(len(contenders), looks[-1] if looks else repeats)
     trials: list[Trial] = []

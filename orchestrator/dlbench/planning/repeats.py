@@ -29,7 +29,7 @@ _MOST_REPEATS = 100_000
 def rivals(contenders: Sequence[Trial]) -> int:
     """How many contenders the largest case has."""
     cases = Counter(case for case, _ in {(trial.case, trial.contender) for trial in contenders})
-    return max(cases.values())
+    return max(cases.values(), default=0)
 
 
 def repeats_needed(contenders: int) -> int:

@@ -27,6 +27,7 @@ from dlbench.campaigns.trial_result import (
     measure,
     phase_seconds,
 )
+from dlbench.confounds.catalog import of_model
 from dlbench.datasets.store import PreparedData
 from dlbench.environments import releases
 from dlbench.errors import UserError
@@ -37,7 +38,8 @@ from dlbench.monitor.resources import summarise
 from dlbench.monitor.sampler import Monitor
 from dlbench.monitor.samples import read_samples
 from dlbench.plain_json import printable
-from dlbench.planning.changes import proven, recipe_of
+from dlbench.planning.altered import model_of
+from dlbench.planning.changes import proven
 from dlbench.planning.choices import Choices
 from dlbench.planning.extension import ADDED, extension
 from dlbench.planning.notices import check_gpus, notices
@@ -275,7 +277,7 @@ def _record(campaign: Campaign, result: TrialResult) -> TrialResult:
 
 def _contender(trial: Trial) -> tuple[object, ...]:
     """What has one certificate."""
-    what = trial.workload, proven(trial.changes)
+    what = trial.workload, proven(trial.changes), of_model(trial.confounds)
     return trial.release, trial.variant, trial.device, *what
 
 
@@ -296,6 +298,7 @@ def _certify(run: CampaignRun, trials: Sequence[Trial]) -> None:
             variant=trial.variant,
             gpus=trial.gpus,
             changes=proven(trial.changes),
+            confounds=of_model(trial.confounds),
         )
         run.certificates[_contender(trial)] = certificate
         folder.mkdir(exist_ok=True)
@@ -348,7 +351,8 @@ def _result(
 ) -> TrialResult:
     folder = run.campaign.trial_folder(trial.id)
     data = run.data[trial.workload]
-    batch, rows = int(recipe_of(trial.workload, trial.changes)["batch"]), rows_of(trial, data)
+    model = model_of(trial.workload, trial.changes, trial.confounds)
+    batch, rows = int(model.recipe["batch"]), rows_of(trial, data)
     step_rows = min(batch, rows["train"]) if rows else batch
     stretches = intervals(execution.events)
     phases = phase_seconds(stretches)
@@ -393,9 +397,11 @@ def _result(
             test_rows=rows["test"] if rows else None,
             changes=list(trial.changes),
         ),
-        certified=certificate.passed if certificate else None,
+        # with confounds it is not the workload's model, whatever the certificate proves of it
+        certified=False if trial.confounds else certificate.passed if certificate else None,
         certificate=certificate.key if certificate else None,
         machine=str(run.about.machine.get("digest", "")),
         lock=releases.find(trial.release).lock_digest(trial.device),
         notes=[] if execution.outcome is Outcome.OK else log_tail(folder / "log.txt"),
+        confounds=list(trial.confounds),
     )

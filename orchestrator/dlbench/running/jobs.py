@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dlbench import formats, workloads
+from dlbench import formats
 from dlbench.campaigns.folder import write_whole
 from dlbench.datasets.store import PreparedData
 from dlbench.engines.base import Limits, Request
@@ -20,7 +20,7 @@ from dlbench.environments.releases import Release
 from dlbench.formats import Action, Job
 from dlbench.host import gpu_preflight
 from dlbench.monitor.gpu import digests
-from dlbench.planning.changes import recipe_of
+from dlbench.planning.altered import Model, model_of
 from dlbench.planning.plan import Trial
 from dlbench.planning.rows import used_rows
 from dlbench.running.bench_code import bench_digest, bench_folder
@@ -37,7 +37,8 @@ def software(release: Release, device: str) -> dict[str, Any]:
 
 def job_of(trial: Trial, data: PreparedData, action: Action = "train") -> Job:
     """What the trial's process reads; to be verified, the model in its smaller size."""
-    release, workload = releases.find(trial.release), workloads.find(trial.workload)
+    release = releases.find(trial.release)
+    model = model_of(trial.workload, trial.changes, trial.confounds)
     rows = rows_of(trial, data) if action == "train" else None
     return {
         "v": formats.VERSION,
@@ -52,13 +53,19 @@ def job_of(trial: Trial, data: PreparedData, action: Action = "train") -> Job:
         "setting": trial.setting,
         "seed": trial.seed,
         "threads": trial.threads,
-        "graph": workload.graph if action == "train" else workload.proof_graph,
-        "recipe": recipe_of(trial.workload, trial.changes),
+        "graph": model.graph if action == "train" else model.proof_graph,
+        "recipe": model.recipe,
         "budget": {"epochs": trial.epochs, "steps": trial.steps},
-        "data": {**data.to_job(), "rows": rows},
+        "data": {**data.to_job(), **_divided(model), "rows": rows},
+        "confounds": list(model.confounds),
         "inference": trial.inference,
         "save": trial.save,
     }
+
+
+def _divided(model: Model) -> dict[str, Any]:
+    """What arrays are divided by, where a confound changes it."""
+    return {} if model.divide is None else {"divide": dict(model.divide)}
 
 
 def rows_of(trial: Trial, data: PreparedData) -> dict[str, int] | None:
@@ -72,7 +79,8 @@ def identified(trials: Sequence[Trial], data: Mapping[str, PreparedData]) -> lis
     """The trials with their ids; `data` by workload.
 
     An id is the digest of all that defines what is run: the job (framework, version, adapter,
-    variant, device, setting, seed, threads, graph, recipe, budget, data, inference, save), the
+    variant, device, setting, seed, threads, graph, recipe, budget, data, confounds, inference,
+    save), the
     lock and the variables of the release, the code of bench, the engine, the number of the repeat,
     the point of a sweep, the limits and the GPUs. It says nothing of where or when. Graph, recipe
     and data come in as digests of their own, which are worked out once: thousands of trials share
@@ -83,7 +91,7 @@ def identified(trials: Sequence[Trial], data: Mapping[str, PreparedData]) -> lis
     named = []
     for trial in trials:
         job = job_of(trial, data[trial.workload])
-        shared = trial.workload, trial.changes, trial.rows, trial.share
+        shared = trial.workload, trial.changes, trial.rows, trial.share, trial.confounds
         if shared not in heavy:
             heavy[shared] = {
                 "graph": formats.digest(job["graph"]),

@@ -11,7 +11,7 @@ from dlbench.environments import releases
 from dlbench.environments.progress import Step
 from dlbench.errors import UserError
 from dlbench.planning import recipes
-from dlbench.planning.changes import recipe_of
+from dlbench.planning.altered import model_of
 from dlbench.planning.graph import GraphError
 from dlbench.planning.plan import Trial
 from dlbench.running.campaign_observer import CampaignObserver
@@ -43,11 +43,12 @@ def prepare_data(
                 lambda text: observer.preparing(Step("data", text)),
             )
             prepared[trial.workload] = data
-        used = trial.workload, trial.changes, trial.rows, trial.share
+        used = trial.workload, trial.changes, trial.confounds, trial.rows, trial.share
         if used not in fitting:
-            recipe = recipe_of(trial.workload, trial.changes)
+            model = model_of(trial.workload, trial.changes, trial.confounds)
             data = prepared[trial.workload]
-            check_fit(replace(workload, recipe=recipe), data, rows_of(trial, data))
+            own = replace(workload, graph=model.graph, recipe=model.recipe)
+            check_fit(own, data, rows_of(trial, data))
             fitting.add(used)
     return prepared
 
