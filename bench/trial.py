@@ -189,7 +189,9 @@ class Training:
                 batch = data.augmented(
                     batch, self._recipe["augment"], self._images, self._job["seed"], epoch, first
                 )
-            batch = train.for_training(self._confounds.batch(batch), self._job["seed"], epoch, first)
+            batch = train.for_training(
+                self._confounds.batch(batch), self._job["seed"], epoch, first
+            )
             self.samples += len(rows)
             self._data_s += clock() - start
             yield batch

@@ -12,7 +12,17 @@ from dlbench.planning.plan import Trial
 
 NONE = "none"
 """`confounds=none`: what is not altered."""
-KEYS = ("release", "workload", "device", "setting", "variant", "engine", "seed", "point", "confounds")
+KEYS = (
+    "release",
+    "workload",
+    "device",
+    "setting",
+    "variant",
+    "engine",
+    "seed",
+    "point",
+    "confounds",
+)
 
 
 def parse_only(text: str) -> dict[str, list[str]]:

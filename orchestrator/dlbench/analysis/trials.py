@@ -20,7 +20,7 @@ from dlbench.shapes import parsed_moment
 
 _PLAIN = (
     "release", "workload", "device", "engine", "setting", "variant", "seed", "repeat", "round",
-    "index", "outcome", "reason", "certified", "certificate", "machine", "wall_s", "lock",
+    "index", "outcome", "reason", "certificate", "machine", "wall_s", "lock",
 )  # fmt: skip
 _SCALE = {
     "budget_epochs": "epochs",
@@ -128,6 +128,8 @@ def _row(name: str, campaign: str, content: dict[str, Any]) -> dict[str, Any]:
         "parameters": model.get("parameters"),
         "weights_sha256": model.get("weights_sha256"),
         "confounds": " ".join(content.get("confounds", ())),
+        # a model with confounds is not the workload's, whatever a file says
+        "certified": False if content.get("confounds") else content.get("certified"),
     }
     row.pop("source", None)
     return row

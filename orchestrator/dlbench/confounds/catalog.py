@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 
 from dlbench.confounds import of_bench, of_graph, of_recipe
 from dlbench.confounds.confound import (
-    Altered,
     AlreadySo,
+    Altered,
     Confound,
     DoesNotApply,
     Parameter,

@@ -92,7 +92,9 @@ class Confound:
             key, equals, value = part.partition("=")
             if not equals or key not in self.parameters or key in given:
                 known = ", ".join(self.parameters) or "none"
-                raise WrongParameter(f"{part[:60]!r} is no parameter of {self.name}; it has {known}")
+                raise WrongParameter(
+                    f"{part[:60]!r} is no parameter of {self.name}; it has {known}"
+                )
             given[key] = self.parameters[key].read(key, value)
         for key, parameter in self.parameters.items():
             if key in given:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from dlbench.confounds.confound import Altered, AlreadySo, DoesNotApply
+from dlbench.confounds.confound import AlreadySo, Altered, DoesNotApply
 from dlbench.planning.greedy_decoding import readers_place_by_place
 from dlbench.planning.regions import proposals_of
 

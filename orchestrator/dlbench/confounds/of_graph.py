@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from dlbench.confounds.confound import Altered, AlreadySo, DoesNotApply, WrongParameter
+from dlbench.confounds.confound import AlreadySo, Altered, DoesNotApply, WrongParameter
 from dlbench.confounds.rebuilding import Change, rebuilt
 
 Json = dict[str, Any]

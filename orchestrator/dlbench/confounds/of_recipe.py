@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from dlbench.confounds.confound import Altered, AlreadySo, DoesNotApply, WrongParameter
+from dlbench.confounds.confound import AlreadySo, Altered, DoesNotApply, WrongParameter
 from dlbench.planning import recipes
 
 _CHOSEN = ("lr", "momentum", "epsilon")

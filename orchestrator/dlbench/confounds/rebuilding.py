@@ -1,4 +1,4 @@
-"""A graph built again with some of its nodes changed: shapes and parameters follow by themselves."""
+"""A graph built again with some of its nodes changed: shapes and parameters follow."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def _add(g: Graph, node: Mapping[str, Any]) -> None:
     drawn = {key: spec["init"] for key, spec in node["parameters"].items()}
     build = getattr(g, op)
     if op in ("conv2d", "maxpool", "avgpool"):
-        pairs = {key: tuple(given[key]) for key in ("kernel", "size", "stride") if key in given}
-        given |= pairs
+        sizes = ("kernel", "size", "stride")
+        given = {key: tuple(v) if key in sizes else v for key, v in given.items()}
     if op in ("conv2d", "dense"):
         given["init"] = drawn["kernel"]
     elif op == "embedding":

@@ -1,8 +1,9 @@
-"""The model of a planned trial: its workload's, with the changes of its recipe and its confounds."""
+"""The model of a planned trial: its workload's, with changes of the recipe and confounds."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -68,10 +69,8 @@ def _altered(
     proof = altered.graph
     if own.proof is not None:
         small = Altered(own.proof, plain.recipe, plain.divide)
-        try:
+        with suppress(DoesNotApply):  # too small for it: the proof is of the model itself
             proof = catalog.apply(small, confounds).graph
-        except DoesNotApply:
-            pass  # too small for it: the proof is of the model itself
     jobs = tuple(catalog.in_job(confounds, altered))
     return Model(altered.graph, proof, altered.recipe, altered.divide, jobs)
 

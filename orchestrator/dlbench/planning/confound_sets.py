@@ -28,9 +28,7 @@ class ConfoundSets:
             if word not in (INTENDED, PUBLISHED):
                 raise unknown("way to run a study", word, (INTENDED, PUBLISHED))
         self._notes = notes
-        self._alone = tuple(
-            dict.fromkeys(canonical(text.split("+")) for text in choices.confounds)
-        )
+        self._alone = tuple(dict.fromkeys(canonical(text.split("+")) for text in choices.confounds))
         self._study = _study(suite) if PUBLISHED in choices.models else None
         plain = not self._alone and not choices.models
         self._intended = plain or INTENDED in choices.models
@@ -78,11 +76,11 @@ class ConfoundSets:
             self._published = True
             model_of(workload, changes, confounds)  # refuses what does not apply
         else:
-            self._note(f"As published, {release} on {workload} is as intended: nothing is put back.")
-        if missing := study.not_put_back(framework.name, workload):
             self._note(
-                f"Not put back into {release} on {workload}: {listing(list(missing))}."
+                f"As published, {release} on {workload} is as intended: nothing is put back."
             )
+        if missing := study.not_put_back(framework.name, workload):
+            self._note(f"Not put back into {release} on {workload}: {listing(list(missing))}.")
         return confounds
 
     def _note(self, text: str) -> None:

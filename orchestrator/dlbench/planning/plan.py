@@ -109,9 +109,13 @@ class Trial:
 
     @property
     def label(self) -> str:
-        """What people read: the release, with a variant that is not the usual one, and confounds."""
-        name = self.release if self.usual_variant else f"{self.release}:{self.variant}"
-        return marked(name, self.confounds)
+        """What people read: the release, with a variant that is not the usual, and confounds."""
+        return marked(self.plain_label, self.confounds)
+
+    @property
+    def plain_label(self) -> str:
+        """The same without confounds."""
+        return self.release if self.usual_variant else f"{self.release}:{self.variant}"
 
     def to_json(self) -> dict[str, Any]:
         """A line of plan.jsonl."""

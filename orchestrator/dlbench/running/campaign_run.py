@@ -28,6 +28,7 @@ from dlbench.campaigns.trial_result import (
     phase_seconds,
 )
 from dlbench.confounds.catalog import of_model
+from dlbench.confounds.confound import marked
 from dlbench.datasets.store import PreparedData
 from dlbench.environments import releases
 from dlbench.errors import UserError
@@ -288,7 +289,8 @@ def _certify(run: CampaignRun, trials: Sequence[Trial]) -> None:
         environment = run.environments[trial.release, trial.device]
         if _contender(trial) in run.certificates or isinstance(environment, UserError):
             continue
-        run.observer.certifying(trial.label, trial.place)
+        confounds = of_model(trial.confounds)
+        run.observer.certifying(trial.plain_label, marked(trial.place, confounds))
         certificate = certify(
             run.workshop,
             environment,
@@ -298,7 +300,7 @@ def _certify(run: CampaignRun, trials: Sequence[Trial]) -> None:
             variant=trial.variant,
             gpus=trial.gpus,
             changes=proven(trial.changes),
-            confounds=of_model(trial.confounds),
+            confounds=confounds,
         )
         run.certificates[_contender(trial)] = certificate
         folder.mkdir(exist_ok=True)

@@ -60,8 +60,8 @@ def certify(
     """The certificate of this release for this workload: the kept one, or a new one.
 
     `build`: the device whose packages `environment` has, where that is not `device`: GPU builds are
-    proven on a CPU with a stand-in for the driver. `changes` of the recipe are proven like it. `confounds`: of the
-    model; what is proven then is that it is altered in just this way."""
+    proven on a CPU with a stand-in for the driver. `changes` of the recipe are proven like it.
+    `confounds`: those of the model; what is proven then is that it is altered in just this way."""
     build = build or device
     data = store.prepare_proof(find_dataset(workload.dataset))
     trial = Trial(

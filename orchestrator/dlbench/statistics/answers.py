@@ -15,9 +15,12 @@ def answer(comparison: Comparison) -> str:
     """Groups that may not be compared with each other get an answer each."""
     said = [comparison.failures_sentence] if comparison.failures else []
     said += [_leader(comparison, island) for island in islands(comparison)]
+    apart: dict[str, list[str]] = {}
+    for name, why in comparison.set_apart.items():
+        apart.setdefault(listing([reason.value for reason in why]), []).append(name)
     said += [
-        f"{name} is not ranked: {listing([reason.value for reason in why])}."
-        for name, why in comparison.set_apart.items()
+        f"{listing(some(names))} {'is' if len(names) == 1 else 'are'} not ranked: {why}."
+        for why, names in apart.items()
     ]
     across = [
         v

@@ -166,7 +166,7 @@ class Study:
         same = [one for one in every if one.release == release]
         same = same or [one for one in every if one.release.partition("@")[0] == family]
         own = [one for one in same if one.variant in (None, variant)]
-        return (own or same or [None])[0]
+        return next(iter(own or same), None)
 
     def had(self, framework: str, workload: str) -> Iterator[StudyConfound]:
         """What differed in this framework's code for this workload."""
