@@ -82,7 +82,7 @@ class Group:
     @property
     def confounds(self) -> str:
         """What is wrong in it on purpose; empty: nothing."""
-        return str(self.rows[0]["confounds"] or "")
+        return str(self.rows[0].get("confounds") or "")
 
     @property
     def unranked(self) -> str:

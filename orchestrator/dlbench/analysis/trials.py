@@ -59,7 +59,7 @@ def read_trials(sources: Sequence[CampaignSource]) -> Tables:
     owners: list[str] = []
     folders: dict[str, Path] = {}
     for planned, name, content in _distinct(_read(sources)):
-        rows.append(_row(name, planned.campaign, content))
+        rows.append(_row(name, planned, content))
         folders[name] = planned.folder
         curve = content.get("curve", [])
         points += curve
@@ -106,10 +106,11 @@ def _distinct(
         yield planned, name, content
 
 
-def _row(name: str, campaign: str, content: dict[str, Any]) -> dict[str, Any]:
+def _row(name: str, planned: PlannedTrial, content: dict[str, Any]) -> dict[str, Any]:
     framework, _, version = content["release"].partition("@")
     scale, resources = content.get("scale", {}), content.get("resources", {})
     model = content.get("model", {})
+    confounds = content.get("confounds") or planned.trial.confounds
     row = _renamed(content["metrics"], _TAKEN)
     row |= {key: value for key, value in resources.items() if key not in ("per_phase", "samples")}
     row |= {own: resources.get(theirs) for own, theirs in _RESOURCE.items()}
@@ -121,15 +122,15 @@ def _row(name: str, campaign: str, content: dict[str, Any]) -> dict[str, Any]:
         "changes": " ".join(scale.get("changes", ())),
         "scale": scale.get("name", ""),
         "started": parsed_moment(content["started"]),
-        "campaign": campaign,
+        "campaign": planned.campaign,
         "framework": framework,
         "version": version,
         "threads_used": content.get("stack", {}).get("threads"),
         "parameters": model.get("parameters"),
         "weights_sha256": model.get("weights_sha256"),
-        "confounds": " ".join(content.get("confounds", ())),
+        "confounds": " ".join(confounds),
         # a model with confounds is not the workload's, whatever a file says
-        "certified": False if content.get("confounds") else content.get("certified"),
+        "certified": False if confounds else content.get("certified"),
     }
     row.pop("source", None)
     return row

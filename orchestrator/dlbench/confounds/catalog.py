@@ -188,8 +188,11 @@ def apply(model: Altered, texts: Sequence[str], *, strict: bool = False) -> Alte
     altered = model
     for text in texts:
         confound, values = read(text)
+        before = altered
         try:
-            altered = confound.act(altered, **values)
+            altered = confound.act(before, **values)
+            if altered == before:
+                raise AlreadySo("it would change nothing")
         except AlreadySo:
             if strict:
                 raise
@@ -223,8 +226,7 @@ def of_model(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _wrong(text: str, error: WrongParameter) -> UserError:
-    said = str(error)
     return UserError(
-        f"The confound {text[:60]} is not possible. {said[:1].upper()}{said[1:]}.",
+        f"The confound {text[:60]} can't be: {error}.",
         "`dlbench list confounds` shows what each takes.",
     )

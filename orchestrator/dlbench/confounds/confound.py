@@ -57,7 +57,7 @@ class Parameter:
             value = self.kind(text)
             if self.low is None or value >= self.low:
                 return value
-        raise WrongParameter(f"{name}={text[:60]!r} is not possible: {self.words} is expected")
+        raise WrongParameter(f"{name}={text[:60]!r} is not possible, {self.words} is expected")
 
     @property
     def words(self) -> str:

@@ -73,7 +73,7 @@ def augmented_images(model: Altered, flip: bool, crop: int) -> Altered:
     if not images:
         raise DoesNotApply("it reads no images")
     if crop > min(min(shape[:2]) for shape in images):
-        raise WrongParameter(f"crop={crop} is larger than an image of it")
+        raise DoesNotApply(f"an image of it is smaller than a crop of {crop}")
     augment = recipes.augmentation(flip=flip, crop=crop)
     if model.recipe.get("augment") == augment:
         raise AlreadySo("its images are augmented just so")

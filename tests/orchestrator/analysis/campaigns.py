@@ -82,7 +82,7 @@ def _trial(cell: Cell, turn: int, index: int) -> Trial:
         seed=cell.seeds[turn] if cell.seeds else 1 + turn, repeat=turn, epochs=cell.epochs,
         steps=cell.steps, data=cell.source, threads=None, cpus=None, memory_bytes=None,
         seconds=60.0, gpus=(), save=False, point=cell.point, changes=tuple(cell.changes),
-        rows=cell.rows, scale=cell.scale,
+        rows=cell.rows, scale=cell.scale, confounds=tuple(cell.confounds),
     )  # fmt: skip
     same = ("release", "workload", "device", "variant", "point")
     kept = {key: getattr(trial, key) for key in same}
