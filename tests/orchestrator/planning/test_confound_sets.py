@@ -21,9 +21,8 @@ def planned(**choices: Any) -> tuple[Trial, ...]:
 
 
 def study(name: str, workload: str, *models: str, **more: Any) -> Choices:
-    return Choices(
-        suite=name, scale="smoke", workloads=(workload,), models=models, repeats=1, **more
-    )
+    own = {"suite": name, "scale": "smoke", "workloads": (workload,), "models": models}
+    return Choices(**{**own, "repeats": 1, **more})
 
 
 def test_as_published_each_framework_has_what_its_code_had() -> None:
