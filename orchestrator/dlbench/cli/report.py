@@ -44,7 +44,7 @@ def register(app: typer.Typer) -> None:
         open: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
         json: Json = False,
     ) -> None:
-        """Make a report that opens with the answer: one file, no network needed to read it.
+        """Make a report: one HTML file that opens with the answer.
 
         \b
         dlbench report --open

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dlbench.planning.estimate import Forecast
     from dlbench.running.workshop import Workshop
 
-_RUN_HELP = """Run a suite, or what you choose, and say which differences are real.
+_RUN_HELP = """Run trials and say which differences are real.
 
     \b
     dlbench run
@@ -27,7 +27,7 @@ _RUN_HELP = """Run a suite, or what you choose, and say which differences are re
     dlbench run --suite elshawi2021 --scale smoke --data synthetic
     dlbench run --resume results/2026-11-16_0312-digits-cnn-jax-numpy --repeats 10
 """
-_PLAN_HELP = """Show what `dlbench run` with the same options would do, without doing it.
+_PLAN_HELP = """Show what `dlbench run` would do, without doing it.
 
     \b
     dlbench plan --suite quick --repeats 10

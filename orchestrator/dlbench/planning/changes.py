@@ -70,8 +70,8 @@ def changed(name: str, changes: Mapping[str, Value], where: Path | str = "--swee
     """The recipe of a workload with these changes; `where` they were asked for.
 
     A value that is not possible is refused with a sentence that names it."""
+    from dlbench.toml_file import Table
     from dlbench.workloads._recipe import read_recipe
-    from dlbench.workloads._table import Table
 
     workload = workloads.find(name)
     if not changes:

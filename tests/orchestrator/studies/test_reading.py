@@ -126,10 +126,15 @@ BROKEN = [
     ("winners.csv", "both,mnist-mlp", "both,mnist", "line 2: `workload` is 'mnist'"),
     ("winners.csv", "0.993", "high", "line 2: `training_accuracy` is 'high'; a number"),
     ("winners.csv", ",keras", ",caffe", "line 2: `framework` is 'caffe'"),
-    ("study.toml", "runs = 1", "runs = 0", "`runs` must be 1 or more"),
-    ("study.toml", "runs = 1", 'runs = "1"', "`runs` must be given as a whole number"),
-    ("study.toml", "pytorch@1.13.1", "pytorch", "`release` must be one such as pytorch@1.0.0"),
-    ("study.toml", "epochs = 20", "epoch = 20", "'epoch' is not a known key"),
+    ("study.toml", "runs = 1", "runs = 0", "`runs` must be at least 1"),
+    ("study.toml", "runs = 1", 'runs = "1"', "`runs` must be a whole number"),
+    (
+        "study.toml",
+        "pytorch@1.13.1",
+        "pytorch",
+        "pytorch.release` must be one such as pytorch@1.0.0",
+    ),
+    ("study.toml", "epochs = 20", "epoch = 20", "mnist-mlp.epoch` is not known here"),
 ]
 
 
