@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from dlbench.cli.console import print_json, print_table, say
+from dlbench.cli.console import folded, print_json, say, width
 from dlbench.statistics.words import listing
 
 if TYPE_CHECKING:
@@ -35,30 +35,23 @@ def list_confounds(*, as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
-    print_table(
-        ["confound", "acts on", "parameters", "what it does", "seen in"],
-        [
-            [
-                one.name,
-                one.acts_on,
-                " ".join(_parameter(key, one) for key in one.parameters),
-                one.about,
-                _seen(one, studies),
-            ]
-            for one in CONFOUNDS
-        ],
-        droppable=("acts on",),
-    )
+    for one in CONFOUNDS:
+        text = f"{one.name}{_parameters(one)} ({one.acts_on}). {one.about}"
+        for line in (text, f"  Seen in {_seen(one, studies)}."):
+            say(folded(line, 2, width()), whole=True)
     say("Run one: dlbench run --workload mnist-cnn --as intended --confound no-dropout", whole=True)
     say("A study's own: dlbench run --suite elshawi2021 --as published", whole=True)
     say("`dlbench show suite NAME` says which a study had, in which framework, and where.")
 
 
-def _parameter(key: str, one: Confound) -> str:
-    parameter = one.parameters[key]
-    if parameter.default is None:
-        return f"[{key}]" if parameter.optional else key
-    return f"{key}={str(parameter.default).lower()}"
+def _parameters(one: Confound) -> str:
+    """`:to=…[,lr=…]`, as it is written behind the name; what has a default with that."""
+    said = ""
+    for key, each in one.parameters.items():
+        value = "…" if each.default is None else str(each.default).lower()
+        text = f"{',' if said else ':'}{key}={value}"
+        said += text if each.default is None and not each.optional else f"[{text}]"
+    return said
 
 
 def _proof(one: Confound) -> str:

@@ -155,7 +155,7 @@ def list_suites(json: Json = False) -> None:
 
 @app.command("confounds")
 def list_confounds(json: Json = False) -> None:
-    """What differed in published studies' code, to be put back: `dlbench run --confound NAME`.
+    """What differed in published studies' code, to be put back.
 
     \b
     dlbench list confounds
