@@ -82,9 +82,7 @@ def _others(row: Row) -> float | None:
 
 
 def group_notes(group: Group) -> Iterator[str]:
-    """What stands beside a group's number, in a few words each."""
-    if group.confounds:
-        yield f"altered on purpose ({group.confounds})"
+    """What stands beside a group's number, in a few words each; its name says its confounds."""
     failed, interrupted = len(group.failed), len(group.interrupted)
     if failed:
         yield f"{failed} of {count(len(group.rows), 'run')} failed"
@@ -114,7 +112,8 @@ def with_notes(trials: pl.DataFrame) -> pl.DataFrame:
     notes: dict[str, str] = {}
     for case in cases:
         for group in case.groups:
-            shared = list(group_notes(group))
+            altered = [f"altered on purpose ({group.confounds})"] if group.confounds else []
+            shared = [*altered, *group_notes(group)]
             measured = group.measured(TRAINING)
             times = [float(row[TRAINING.column]) for row in measured]
             odd = {measured[i]["id"] for i in outlying_trials(times, groups=watched)}

@@ -115,6 +115,18 @@ def test_only_the_altered_ones_or_only_the_others(campaign: Path, command: Comma
     assert {tuple(trial["confounds"]) for trial in others["trials"]} == {()}
 
 
+def test_a_gate_does_not_see_it(campaign: Path, tmp_path: Path, command: Command) -> None:
+    """It is neither a regression of its release nor a reason to call the gate broken."""
+    slow = ["--fail-if", "train_s > 1.05"]
+    same = command("compare", campaign, "--baseline", campaign, *slow)
+    assert same.code == 0 and MARK not in same.out
+    inside = command("compare", campaign, "--against", "c@1", *slow, "--json")
+    assert "+no-dropout" not in inside.out
+    only = write(tmp_path / "only", CELLS[2:3], name="only")
+    refused = command("compare", only, "--baseline", campaign, *slow)
+    assert refused.code == 2 and "nothing in common" in refused.err
+
+
 def test_a_baseline_may_not_be_altered(campaign: Path, command: Command) -> None:
     said = command("compare", campaign, "--against", MARK, "--fail-if", "train_s > 1.05")
     assert said.code not in (0, 1)
