@@ -299,7 +299,7 @@ def _recipe(dice: Dice, graph: dict[str, Any]) -> dict[str, Any]:
                 recipes.loss(name, output, target, mask=mask, weight=weight, divisor=divisor)
             )
             scored = {"softmax-cross-entropy": "accuracy"}.get(name, "mean-squared-error")
-            metrics.append(recipes.metric(scored, output, target, mask=mask))
+            metrics.append(recipes.metric(scored, output, target, mask=None if divisor else mask))
     return recipes.recipe(
         batch=dice.choice((2, 3, 8, 16)),
         epochs=1,

@@ -76,7 +76,8 @@ def test_the_reference_is_certified_on_any_graph(source: st.DataObject) -> None:
 
 def test_the_draw_has_every_op_loss_and_optimiser() -> None:
     pairs = [drawn(Dice(seed)) for seed in range(SEED, SEED + 60)]
-    assert {node["op"] for graph, _ in pairs for node in graph["nodes"]} == set(OPS)
+    ops = {node["op"] for graph, _ in pairs for node in graph["nodes"]}
+    assert ops == set(OPS) - {"proposals", "roialign"}  # tests/bench/proof/test_detector.py
     assert {loss["name"] for _, recipe in pairs for loss in recipe["losses"]} == set(recipes.LOSSES)
     assert {recipe["optimizer"]["name"] for _, recipe in pairs} == set(recipes.OPTIMIZERS)
     assert any(loss["mask"] for _, recipe in pairs for loss in recipe["losses"])

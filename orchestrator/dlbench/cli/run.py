@@ -172,7 +172,7 @@ def _print_plan(outlook: Forecast, workshop: Workshop) -> None:
                 trial.device,
                 trial.setting,
                 str(trial.seed),
-                seconds(estimate),
+                seconds(estimate or None),
             ]
             for trial, estimate in zip(outlook.trials, outlook.seconds, strict=True)
         ],
@@ -185,3 +185,9 @@ def _print_plan(outlook: Forecast, workshop: Workshop) -> None:
         f"About {seconds(outlook.total_s)} in all, {megabytes(outlook.download_bytes)} to download,"
         f" {megabytes(outlook.disk_bytes)} of disk. Estimates: within a factor of three."
     )
+    if outlook.proofs:
+        one = outlook.proofs == 1
+        say(
+            f"Before them {outlook.proofs} proof{'' if one else 's'} that models are equal: about"
+            f" {seconds(outlook.proofs_s)}, unless {'it' if one else 'they'} had been made before."
+        )

@@ -13,7 +13,7 @@ from dlbench.confounds import catalog
 from dlbench.confounds.confound import Altered, DoesNotApply
 from dlbench.errors import UserError
 from dlbench.extensions import Extension
-from dlbench.planning.changes import recipe_of
+from dlbench.planning.changes import proven, recipe_of
 from dlbench.planning.recipes import Recipe
 
 
@@ -50,6 +50,16 @@ def check(workload: str, changes: tuple[str, ...], confounds: tuple[str, ...]) -
     except DoesNotApply as error:
         return refusal(confounds, workload, error)
     return ""
+
+
+def to_be_proven(
+    changes: tuple[str, ...], confounds: tuple[str, ...]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The changes and the confounds that need a proof of their own.
+
+    A confound may take a value from the recipe: then all its changes belong to it."""
+    own = catalog.of_model(confounds)
+    return changes if own else proven(changes), own
 
 
 def refusal(confounds: tuple[str, ...], workload: str, error: DoesNotApply) -> str:

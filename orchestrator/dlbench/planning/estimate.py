@@ -11,7 +11,8 @@ from dlbench import datasets, workloads
 from dlbench.datasets import store
 from dlbench.environments import releases, wheels
 from dlbench.environments.releases import Release
-from dlbench.planning.altered import model_of
+from dlbench.formats import digest
+from dlbench.planning.altered import model_of, to_be_proven
 from dlbench.planning.flops import flops
 from dlbench.planning.greedy_decoding import GREEDY
 from dlbench.planning.plan import Trial
@@ -28,6 +29,8 @@ _PREDICTIONS_S = 10.0
 """What `--inference` takes at most, of models whose predictions take less than a second."""
 _DECODED = 1000
 """Test rows that are decoded."""
+_PROOF_S = 20.0
+"""What the certificate of one model in one release takes, once; measured over all suites."""
 _UNPACKED = 3.5
 """An installed environment is about this many times the size of its wheels."""
 
@@ -49,6 +52,13 @@ class Forecast:
     needs: tuple[Need, ...]
     download_bytes: int
     disk_bytes: int
+    proofs: int = 0
+    """Certificates that the trials need; those that were made before are kept, and cost nothing."""
+
+    @property
+    def proofs_s(self) -> float:
+        """What all of them take together, where none is kept."""
+        return _PROOF_S * self.proofs
 
     @property
     def total_s(self) -> float:
@@ -62,6 +72,8 @@ class Forecast:
             ],
             "needs": [asdict(need) for need in self.needs],
             "total_s": round(self.total_s, 1),
+            "proofs": self.proofs,
+            "proofs_s": round(self.proofs_s, 1),
             "download_bytes": self.download_bytes,
             "disk_bytes": self.disk_bytes,
         }
@@ -70,7 +82,8 @@ class Forecast:
 def forecast(trials: Sequence[Trial], workshop: Workshop) -> Forecast:
     needs: list[Need] = []
     disk = download = 0
-    for name, device in sorted({(trial.release, trial.device) for trial in trials}):
+    possible = [trial for trial in trials if not _refused(trial, workshop)]
+    for name, device in sorted({(trial.release, trial.device) for trial in possible}):
         release = releases.find(name)
         if workshop.is_ready(release, device):
             continue
@@ -80,8 +93,8 @@ def forecast(trials: Sequence[Trial], workshop: Workshop) -> Forecast:
         what = "image" if workshop.client is not None else "environment"
         text = f"{what} of {name} ({device}): {missing / 1e6:,.0f} MB to download"
         needs.append(Need(what, name, missing, text))
-    for workload in sorted({trial.workload for trial in trials}):
-        dataset = datasets.find(workloads.find(workload).dataset)
+    for own in sorted({workloads.find(trial.workload).dataset for trial in trials}):
+        dataset = datasets.find(own)
         source: datasets.Source = "synthetic" if trials[0].data == "synthetic" else "real"
         if not store.is_prepared(dataset, source):
             size = sum(item.bytes for item in dataset.downloads) if source == "real" else 0
@@ -92,10 +105,29 @@ def forecast(trials: Sequence[Trial], workshop: Workshop) -> Forecast:
     cores = _cores(trials[0])
     return Forecast(
         tuple(trials),
-        tuple(_seconds(trial, cores) for trial in trials),
+        tuple(0.0 if _refused(trial, workshop) else _seconds(trial, cores) for trial in trials),
         tuple(needs),
         download,
         disk,
+        len({_proof(trial) for trial in possible}),
+    )
+
+
+def _refused(trial: Trial, workshop: Workshop) -> bool:
+    """Whether it ends at once, because this machine has no GPU for it."""
+    return trial.device == "gpu" and bool(
+        workshop.gpu_refusal(releases.find(trial.release), trial.gpus)
+    )
+
+
+def _proof(trial: Trial) -> tuple[object, ...]:
+    """What has one certificate: models that share a graph and a recipe share it."""
+    workload = workloads.find(trial.workload)
+    dataset = datasets.find(workload.dataset)
+    model = model_of(trial.workload, *to_be_proven(trial.changes, trial.confounds))
+    return (
+        (trial.release, trial.variant, trial.device, trial.gpus),
+        (digest(model.proof_graph), digest(model.recipe), dataset.proof or dataset.synthetic),
     )
 
 

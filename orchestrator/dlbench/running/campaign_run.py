@@ -27,7 +27,6 @@ from dlbench.campaigns.trial_result import (
     measure,
     phase_seconds,
 )
-from dlbench.confounds.catalog import of_model
 from dlbench.confounds.confound import marked
 from dlbench.datasets.store import PreparedData
 from dlbench.environments import releases
@@ -39,8 +38,7 @@ from dlbench.monitor.resources import summarise
 from dlbench.monitor.sampler import Monitor
 from dlbench.monitor.samples import read_samples
 from dlbench.plain_json import printable
-from dlbench.planning.altered import model_of
-from dlbench.planning.changes import proven
+from dlbench.planning.altered import model_of, to_be_proven
 from dlbench.planning.choices import Choices
 from dlbench.planning.extension import ADDED, extension
 from dlbench.planning.notices import check_gpus, notices
@@ -278,7 +276,7 @@ def _record(campaign: Campaign, result: TrialResult) -> TrialResult:
 
 def _contender(trial: Trial) -> tuple[object, ...]:
     """What has one certificate."""
-    what = trial.workload, proven(trial.changes), of_model(trial.confounds)
+    what = trial.workload, to_be_proven(trial.changes, trial.confounds)
     return trial.release, trial.variant, trial.device, *what
 
 
@@ -289,8 +287,9 @@ def _certify(run: CampaignRun, trials: Sequence[Trial]) -> None:
         environment = run.environments[trial.release, trial.device]
         if _contender(trial) in run.certificates or isinstance(environment, UserError):
             continue
-        confounds = of_model(trial.confounds)
-        run.observer.certifying(trial.plain_label, marked(trial.place, confounds))
+        changes, confounds = to_be_proven(trial.changes, trial.confounds)
+        what = f"{trial.workload} ({' '.join(changes)})" if changes else trial.workload
+        run.observer.certifying(trial.plain_label, marked(what, confounds))
         certificate = certify(
             run.workshop,
             environment,
@@ -299,7 +298,7 @@ def _certify(run: CampaignRun, trials: Sequence[Trial]) -> None:
             device=trial.device,
             variant=trial.variant,
             gpus=trial.gpus,
-            changes=proven(trial.changes),
+            changes=changes,
             confounds=confounds,
         )
         run.certificates[_contender(trial)] = certificate

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from dlbench.errors import UserError
+from dlbench.planning.altered import to_be_proven
 from dlbench.planning.choices import Choices
 from dlbench.planning.extension import extension
 from dlbench.planning.plan import Trial, draft
@@ -136,6 +137,17 @@ def test_it_is_part_of_a_trials_identity_job_and_line() -> None:
     raw = jobs["unscaled-images",]["data"]
     assert raw["divide"] == {} and plain["data"]["divide"] == {"image": 16.0}
     assert {**raw, "divide": 0} == {**plain["data"], "divide": 0}
+
+
+def test_a_confound_that_takes_a_value_of_the_recipe_is_proven_with_it() -> None:
+    swept = ("optimizer.weight_decay=0.001",)
+    (trial,) = planned(frameworks=("numpy",), confounds=("rate-decay",), sweep=swept)
+    data = prepare_data([trial], CampaignObserver())
+    changes, confounds = to_be_proven(trial.changes, trial.confounds)
+    assert (changes, confounds) == (swept, ("rate-decay",))
+    job = job_of(trial, data["digits-cnn"])
+    assert job["recipe"]["schedule"] == {"name": "inverse", "decay": 0.001, "warmup": 0}
+    assert to_be_proven(swept, ("timed-evaluation",)) == ((), ())
 
 
 def test_more_of_a_campaign_with_confounds() -> None:

@@ -45,7 +45,7 @@ def test_names_of_a_study_are_releases_and_workloads_of_dlbench(study: Study) ->
 def test_what_stands_in_for_pytorch_0_4_1() -> None:
     (said,) = reading.find("elshawi2021").stand_ins
     assert said == (
-        "pytorch@1.0.0 stands for pytorch (0.4.1): PyTorch 0.4.1 has left the package index."
+        "pytorch@1.0.0 stands for pytorch, version 0.4.1: PyTorch 0.4.1 has left the package index."
     )
 
 

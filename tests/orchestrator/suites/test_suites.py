@@ -20,8 +20,8 @@ CONTENDERS = {
     "gupta2023": (54, 3, 54),
     # 2 frameworks x (20 + 30 numbers of epochs)
     "sohail2022": (12, 22, 100),
-    # 3 ways x (ResNet-18 with two optimisers + VGG16)
-    "tian2020": (9, 9, 9),
+    # 3 ways x (ResNet-18 with two optimisers + two forms of VGG16)
+    "tian2020": (12, 12, 12),
     # 18 points in 2 frameworks
     "zvyagin2021": (36, 12, 36),
 }
