@@ -50,6 +50,8 @@ class Job(TypedDict):
     confounds: list[dict[str, object]]
     """What is wrong in it on purpose."""
     inference: bool
+    deterministic: bool
+    """Whether the framework is asked for kernels that repeat to the last bit."""
     save: bool
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -147,7 +148,9 @@ def list_images(json: Json = False) -> None:
 def verify(
     releases: Releases = None,
     framework: Framework = None,
-    device: Device = "cpu",
+    device: Annotated[
+        str | None, typer.Option(metavar="cpu|gpu", help="The device; none: both.")
+    ] = None,
     engine: Engine = "auto",
     wheels: Annotated[
         bool,
@@ -158,16 +161,25 @@ def verify(
     """Compare environments with their locks. Of those that are not made: can they be?
 
     \b
-    dlbench images verify pytorch
-    dlbench images verify --device gpu
+    dlbench images verify
+    dlbench images verify pytorch --device gpu
     """
     from dlbench.environments import images, venvs
     from dlbench.environments.buildable import outlook
+    from dlbench.errors import UserError, unknown
+    from dlbench.planning.plan import DEVICES
     from dlbench.running.workshop import open_workshop
 
+    if device is not None and device not in DEVICES:
+        raise unknown("device", device, DEVICES)
+    if wheels and device is None:
+        raise UserError(
+            "--wheels downloads what is not there.", "Say of which device: --device cpu or gpu."
+        )
     workshop = open_workshop(engine)
     rows: list[dict[str, Any]] = []
-    for release in _chosen(named(releases, framework), None):
+    devices = (device,) if device else DEVICES
+    for release, device in product(_chosen(named(releases, framework), None), devices):
         differences: list[str] = []
         ready = device in release.devices and workshop.is_ready(release, device)
         if ready and workshop.client is not None:

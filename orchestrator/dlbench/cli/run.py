@@ -139,7 +139,7 @@ def _plan(options: RunOptions, given: frozenset[str]) -> None:
         looks = campaign.about().looks
     else:
         workshop = open_workshop(options.engine)
-        plan = draft(options, workshop.engine.name)
+        plan = draft(options, workshop.engine.name, workshop.cores)
         trials = whole = plan.trials
         about, looks = plan.notes, plan.looks
     said = [text for text in (workshop.note, *about, *notices(whole, looks, workshop)) if text]
@@ -169,7 +169,7 @@ def _print_plan(outlook: Forecast, workshop: Workshop) -> None:
                 trial.label,
                 trial.workload,
                 *([trial.point] if swept else []),
-                trial.device,
+                trial.compared_device,
                 trial.setting,
                 str(trial.seed),
                 seconds(estimate or None),
@@ -191,3 +191,6 @@ def _print_plan(outlook: Forecast, workshop: Workshop) -> None:
             f"Before them {outlook.proofs} proof{'' if one else 's'} that models are equal: about"
             f" {seconds(outlook.proofs_s)}, unless {'it' if one else 'they'} had been made before."
         )
+    known = zip(outlook.trials, outlook.seconds, strict=True)
+    if any(trial.device == "gpu" and estimate for trial, estimate in known):
+        say("How fast the GPU is was not measured: its trials are estimated as on this CPU.")

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from dlbench import datasets, extensions, workloads
+from dlbench import datasets, extensions
 from dlbench.confounds import catalog
 from dlbench.confounds.confound import Altered, DoesNotApply
 from dlbench.errors import UserError
 from dlbench.extensions import Extension
-from dlbench.planning.changes import proven, recipe_of
+from dlbench.planning.changes import proven, workload_of
 from dlbench.planning.recipes import Recipe
 
 
@@ -35,8 +35,8 @@ def model_of(
 ) -> Model:
     """The model; a confound that does not apply is refused with a sentence that says why."""
     if not confounds:
-        own = workloads.find(workload)
-        return Model(own.graph, own.proof_graph, recipe_of(workload, changes), None)
+        own = workload_of(workload, changes)
+        return Model(own.graph, own.proof_graph, own.recipe, None)
     try:
         return _altered(workload, changes, confounds, extensions.search_path())
     except DoesNotApply as error:
@@ -75,7 +75,7 @@ def _altered(
 ) -> Model:
     plain = _plain(workload, changes)
     altered = catalog.apply(plain, confounds)
-    own = workloads.find(workload)
+    own = workload_of(workload, changes)
     proof = altered.graph
     if own.proof is not None:
         small = Altered(own.proof, plain.recipe, plain.divide)
@@ -86,6 +86,6 @@ def _altered(
 
 
 def _plain(workload: str, changes: tuple[str, ...]) -> Altered:
-    own = workloads.find(workload)
+    own = workload_of(workload, changes)
     data = datasets.find(own.dataset)
-    return Altered(own.graph, recipe_of(workload, changes), dict(data.divide))
+    return Altered(own.graph, own.recipe, dict(data.divide))

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from dlbench import datasets, workloads
 from dlbench.datasets import store
-from dlbench.environments import releases, wheels
+from dlbench.environments import (
+    cuda_downloads,
+    cuda_libraries,
+    cuda_licence,
+    cuda_sets,
+    releases,
+    wheels,
+)
+from dlbench.environments.locks import File
 from dlbench.environments.releases import Release
 from dlbench.formats import digest
 from dlbench.planning.altered import model_of, to_be_proven
+from dlbench.planning.changes import workload_of
 from dlbench.planning.flops import flops
 from dlbench.planning.greedy_decoding import GREEDY
 from dlbench.planning.plan import Trial
@@ -31,8 +40,9 @@ _DECODED = 1000
 """Test rows that are decoded."""
 _PROOF_S = 20.0
 """What the certificate of one model in one release takes, once; measured over all suites."""
-_UNPACKED = 3.5
-"""An installed environment is about this many times the size of its wheels."""
+_UNPACKED = {"cpu": 3.5, "gpu": 2.0}
+"""An installed environment is about this many times the size of its wheels; CUDA's libraries shrink
+less when they are packed."""
 
 
 @dataclass(frozen=True)
@@ -80,19 +90,9 @@ class Forecast:
 
 
 def forecast(trials: Sequence[Trial], workshop: Workshop) -> Forecast:
-    needs: list[Need] = []
-    disk = download = 0
     possible = [trial for trial in trials if not _refused(trial, workshop)]
-    for name, device in sorted({(trial.release, trial.device) for trial in possible}):
-        release = releases.find(name)
-        if workshop.is_ready(release, device):
-            continue
-        missing = _bytes_missing(release, device)
-        download += missing
-        disk += missing + int(_UNPACKED * _bytes_all(release, device))
-        what = "image" if workshop.client is not None else "environment"
-        text = f"{what} of {name} ({device}): {missing / 1e6:,.0f} MB to download"
-        needs.append(Need(what, name, missing, text))
+    pairs = sorted({(trial.release, trial.device) for trial in possible})
+    needs, download, disk = environments_to_make(pairs, workshop)
     for own in sorted({workloads.find(trial.workload).dataset for trial in trials}):
         dataset = datasets.find(own)
         source: datasets.Source = "synthetic" if trials[0].data == "synthetic" else "real"
@@ -131,6 +131,33 @@ def _proof(trial: Trial) -> tuple[object, ...]:
     )
 
 
+def environments_to_make(
+    pairs: Iterable[tuple[str, str]], workshop: Workshop
+) -> tuple[list[Need], int, int]:
+    """What these releases and devices lack; bytes to download and bytes of disk, all together."""
+    needs: list[Need] = []
+    files: dict[str, int] = {}
+    disk = 0
+    for name, device in pairs:
+        release = releases.find(name)
+        if workshop.is_ready(release, device):
+            continue
+        own = {file.sha256: file.size or 0 for file in _missing(release, device)}
+        chosen = cuda_sets.of_release(release, device)
+        wanted = chosen if chosen and not cuda_libraries.is_ready(chosen) else None
+        archives = cuda_downloads.missing(wanted) if wanted else []
+        own |= {archive.sha256: archive.about_bytes for archive in archives}
+        files |= own  # releases share many packages
+        disk += int(_UNPACKED[device] * _bytes_all(release, device))
+        what = "image" if workshop.client is not None else "environment"
+        text = f"{what} of {name} ({device}): {sum(own.values()) / 1e6:,.0f} MB to download"
+        if wanted and cuda_licence.lacking(wanted):
+            text += ", after `dlbench images accept-cuda`"
+        needs.append(Need(what, name, sum(own.values()), text))
+    download = sum(files.values())
+    return needs, download, disk + download
+
+
 def _amount(dataset: datasets.Dataset, source: datasets.Source, size: int) -> str:
     if source == "real" and dataset.from_folder and not dataset.downloads:
         return f"from a folder of yours (`dlbench data fetch {dataset.name} --from DIR`)"
@@ -145,9 +172,8 @@ def _cores(trial: Trial) -> float:
     return min(trial.cpus or math.inf, usable_cores())
 
 
-def _bytes_missing(release: Release, device: str) -> int:
-    files = wheels.missing(release, device, release.python[0])
-    return sum(file.size or 0 for file in files)
+def _missing(release: Release, device: str) -> list[File]:
+    return wheels.missing(release, device, release.python[0])
 
 
 def _bytes_all(release: Release, device: str) -> int:
@@ -160,7 +186,7 @@ def _bytes_all(release: Release, device: str) -> int:
 
 
 def _seconds(trial: Trial, cores: float) -> float:
-    workload = workloads.find(trial.workload)
+    workload = workload_of(trial.workload, trial.changes)
     data = datasets.find(workload.dataset)
     whole = dict(zip(("train", "test"), data.rows, strict=True))
     train, test = (used_rows(whole, trial.rows, trial.share, data.name) or whole).values()

@@ -11,7 +11,7 @@ from dlbench.engines.process import ProcessEngine
 from dlbench.environments import releases
 from dlbench.environments.releases import Release
 from dlbench.planning.choices import Choices
-from dlbench.planning.estimate import Forecast, forecast
+from dlbench.planning.estimate import Forecast, environments_to_make, forecast
 from dlbench.planning.plan import draft
 from dlbench.running.workshop import Workshop
 
@@ -103,3 +103,25 @@ def test_trials_that_end_at_once_cost_nothing() -> None:
     assert [need.text.partition(":")[0] for need in both.needs if need.kind == "environment"] == [
         f"environment of {releases.find('pytorch').name} (cpu)"
     ]
+
+
+def test_archives_and_their_terms_are_part_of_it() -> None:
+    class WithGpu(NothingReady):
+        def gpu_refusal(self, release: Release, gpus: tuple[str, ...] = ("all",)) -> str | None:
+            return None
+
+    old = Choices(frameworks=("tensorflow@1.15.5",), gpu="all", repeats=1)
+    (need, *_) = forecast_of(old, WithGpu).needs
+    assert need.bytes > 2.1e9  # of CUDA 10.0 and cuDNN alone
+    assert need.text.endswith("MB to download, after `dlbench images accept-cuda`")
+    new = replace(old, frameworks=("mxnet@1.9.1",))
+    (need, *_) = forecast_of(new, WithGpu).needs
+    assert need.text.endswith("2,224 MB to download")
+
+
+def test_a_package_that_two_releases_share_is_fetched_once() -> None:
+    workshop = NothingReady(ProcessEngine(), None)
+    pairs = [("keras@3.15.1-tensorflow", "gpu"), ("tensorflow@2.21.0", "gpu")]
+    needs, download, disk = environments_to_make(pairs, workshop)
+    assert download < 1.05 * max(need.bytes for need in needs)
+    assert disk > 2 * download

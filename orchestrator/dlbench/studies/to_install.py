@@ -1,9 +1,4 @@
-"""What it takes to write a model in a framework, and to install it: a table beside a study's own.
-
-Lines are those of mnist-cnn and its training loop as `scripts/handwritten` has them, written alike
-in every framework; that folder is not part of a wheel, so its counts are here, and a test counts
-again. What is installed is what the release's lock names.
-"""
+"""What it takes to install a framework: a table beside a study's own, from the releases' locks."""
 
 from __future__ import annotations
 
@@ -14,15 +9,10 @@ from dlbench.errors import UserError
 from dlbench.studies.claims import Study
 from dlbench.studies.tables import StudyTable, TableCell
 
-LINES_BY_HAND = {
-    "chainer": 30, "jax": 34, "keras2": 23, "keras3": 23, "mxnet": 31, "paddle": 32,
-    "tensorflow1": 22, "tensorflow2": 34, "theano": 41, "torch": 32,
-}  # fmt: skip
-"""By adapter: lines with code, without comments and docstrings."""
-COLUMNS = ("lines of mnist-cnn by hand", "packages", "download, CPU", "download, GPU")
+COLUMNS = ("packages", "download, CPU", "download, GPU")
 
 
-def effort_table(study: Study) -> StudyTable:
+def installation_table(study: Study) -> StudyTable:
     """Of each contender's release; nothing in it was measured by trials."""
     rows = []
     for name, framework in study.frameworks.items():
@@ -30,17 +20,14 @@ def effort_table(study: Study) -> StudyTable:
             release = releases.find(framework.release)
         except UserError:  # somebody else's study may name a release that is not here
             continue
-        # who trains TensorFlow with fit writes Keras
-        lines = LINES_BY_HAND.get("keras2" if framework.variant == "fit" else release.adapter)
         packages, on_cpu = _installed(release, "cpu")
         cells = (
-            TableCell(str(lines) if lines else ""),
             TableCell(packages),
             TableCell(on_cpu),
             TableCell(_installed(release, "gpu")[1] if "gpu" in release.devices else ""),
         )
         rows.append((name, cells))
-    return StudyTable("To write and to install", COLUMNS, tuple(rows))
+    return StudyTable("To install", COLUMNS, tuple(rows))
 
 
 def _installed(release: Release, device: str) -> tuple[str, str]:
