@@ -2,48 +2,37 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
+import polars as pl
 import pytest
 
-from dlbench.analysis.results import open_results
 from dlbench.studies import reading
 from dlbench.studies.quantities import QUANTITIES
-from dlbench.studies.runs import As, study_runs
-from tests.orchestrator.analysis.campaigns import Cell, write
+from dlbench.studies.saved_size import with_saved_size
 
 GUPTA = reading.find("gupta2023")
-WORKLOAD = "jarvis-fcn-10"
 PARAMETERS = 2_166_529
-"""Of Table V."""
+"""Of FCN-10, in Table V."""
 
 
 @pytest.mark.parametrize(
-    ("how", "wanted"),
-    [(As.INTENDED, {"TF-1": 8.3, "TF-2": 8.3, "PyTorch": 8.3}),
-     (As.PUBLISHED, {"TF-1": 24.8, "TF-2": 8.3, "PyTorch": 24.8})],
+    ("published", "wanted"),
+    [(False, {"TF-1": 8.3, "TF-2": 8.3, "PyTorch": 8.3}),
+     (True, {"TF-1": 24.8, "TF-2": 8.3, "PyTorch": 24.8})],
 )  # fmt: skip
 def test_the_factor_of_three_is_the_optimisers_state(
-    how: As, wanted: dict[str, float], tmp_path: Path
+    published: bool, wanted: dict[str, float]
 ) -> None:
     weights = 4.0 * PARAMETERS
-    made = [
-        Cell(
-            one.release, [20.0, 21.0], workload=WORKLOAD, epochs=3000, confounds=confounds,
-            metrics={"model_bytes": weights, "model_with_optimizer_bytes": 3 * weights},
-            variant=one.variant or "plain",
-        )
-        for one in GUPTA.frameworks.values()
-        for confounds in ((), ("saved-with-state",))
-    ]  # fmt: skip
-    runs = study_runs(GUPTA, open_results(write(tmp_path / "c", made, name="gupta2023")))[how]
-    assert runs is not None
+    trials = pl.DataFrame(
+        {
+            "release": [one.release for one in GUPTA.frameworks.values()],
+            "model_bytes": weights,
+            "model_with_optimizer_bytes": 3 * weights,
+        }
+    )
     size = QUANTITIES["model_size"]
-    for name, published in wanted.items():
-        group = runs.group(WORKLOAD, "cpu", name)
-        assert group is not None
-        found = {size.factor * row[size.column] for row in group.rows}
-        assert [round(value, 1) for value in found] == [published]
+    found = with_saved_size(GUPTA, trials, published=published)[size.column] * size.factor
+    assert dict(zip(GUPTA.frameworks, found.round(1), strict=True)) == wanted
 
 
 def test_table_v_is_what_weights_and_state_take() -> None:
