@@ -62,6 +62,8 @@ class Group:
     conditions: Conditions
     rows: tuple[Row, ...]
     """All its trials, complete or not, in the order of the table."""
+    one_a_seed: bool = True
+    """Whether of qualities one value a seed counts; not where a single seed is asked about."""
 
     @property
     def release(self) -> str:
@@ -118,7 +120,7 @@ class Group:
     def independent(self, metric: Metric) -> tuple[Row, ...]:
         """As `measured`; of qualities one a seed: the same seed twice is no second result."""
         measured = self.measured(metric)
-        if metric not in OF_SEEDS:
+        if metric.column not in OF_SEEDS or not self.one_a_seed:
             return measured
         once: dict[Hashable, Row] = {}
         for row in measured:
@@ -133,9 +135,6 @@ class Group:
         """What the statistics compare: a failed trial has no value and counts all the same."""
         measured = self.independent(metric)
         failed = self.failed if self.complete else ()
-        if metric in OF_SEEDS:
-            there = {(row["session"], row["seed"]) for row in measured}
-            failed = tuple(row for row in failed if (row["session"], row["seed"]) not in there)
         every = (*measured, *failed)
         values = (*(float(row[metric.column]) for row in measured), *(math.nan for _ in failed))
         return Measurements(
