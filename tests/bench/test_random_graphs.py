@@ -83,6 +83,10 @@ def test_the_draw_has_every_op_loss_and_optimiser() -> None:
     assert {recipe["optimizer"]["name"] for _, recipe in pairs} == set(recipes.OPTIMIZERS)
     assert any(loss["mask"] for _, recipe in pairs for loss in recipe["losses"])
     assert any(":" in name for graph, _ in pairs for name in graph["outputs"])
+    assert {recipe["batch"] for _, recipe in pairs} >= {1, 2, 16}
+    assert any(loss["target"] in {spec["name"] for spec in graph["inputs"]}
+               for graph, recipe in pairs for loss in recipe["losses"])  # fmt: skip
+    assert any(loss["weight"] == 0 for _, recipe in pairs for loss in recipe["losses"])
 
 
 ODD = (

@@ -1,4 +1,4 @@
-"""Faults that people make in adapters, each in PyTorch's: found, and named right."""
+"""Faults that people make in adapters, planted into PyTorch's: found, and named right."""
 
 from __future__ import annotations
 
