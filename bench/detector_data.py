@@ -85,12 +85,14 @@ class DetectorSplit:
         return dict(batch, **dict(targets, **{self._seed: np.array([drawn], np.int32)}))
 
     def described(self):
-        """How many sizes there are, and how much of all pixels is padding."""
+        """How many sizes the images come in, and how much of all pixels is padding."""
         inside = total = 0
+        used = set()
         for height, width in np.asarray(self._arrays[self._size], np.float64):
             factor = min(self._shorter / min(height, width), self._longest / max(height, width))
             new = [max(1, int(side * factor + 0.5)) for side in (height, width)]
             size = fixed_size(new, self._sizes)
+            used.add(tuple(size))
             inside, total = inside + new[0] * new[1], total + size[0] * size[1]
         share = 1 - inside / float(total)
-        return {"image sizes": len(self._sizes), "padding": round(share, 4)}
+        return {"image sizes": len(used), "padding": round(share, 4)}

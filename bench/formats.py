@@ -8,13 +8,13 @@ import time
 VERSION = 1
 PHASES = (
     "import", "load", "build", "first-step", "warm-up", "train", "evaluate", "validate", "decode",
-    "evaluate-train", "inference", "latency", "save", "verify",
+    "evaluate-train", "inference", "latency", "save", "parts", "verify",
 )  # fmt: skip
 
 _JOB_KEYS = {
     "v": int, "id": str, "action": str, "framework": str, "version": str, "adapter": str,
     "variant": str, "device": str, "setting": str, "seed": int, "graph": dict, "recipe": dict,
-    "data": dict, "budget": dict, "inference": bool, "save": bool,
+    "data": dict, "budget": dict, "inference": bool, "deterministic": bool, "save": bool,
 }  # fmt: skip
 _CHOICES = {
     "action": ("train", "verify"),
@@ -45,6 +45,7 @@ def read_job(path):
     if not isinstance(job, dict) or job.get("v") != VERSION:
         raise BadJob("the job is not of version {}".format(VERSION))
     job.setdefault("inference", False)
+    job.setdefault("deterministic", False)
     for key, kind in _JOB_KEYS.items():
         if not isinstance(job.get(key), kind):
             raise BadJob("job.{} must be of type {}".format(key, kind.__name__))

@@ -106,12 +106,20 @@ class FunctionalModel(Model):
         values = as_list(self._predictor.predict_on_batch(arrays))
         return {name: np.asarray(v) for name, v in zip(self._graph["outputs"], values)}
 
-    def gradients(self, batch):
+    def _gradients_net(self):
+        """A model whose steps keep the gradients."""
         if self._gradient_net is None:
             self._gradient_net = self._compiled(self._training.GradientCatcher())
-        net, before = self._gradient_net, self.weights()
-        loss = self._one_step(net, batch)
+        return self._gradient_net
+
+    def run_backward(self, batch):
+        self._one_step(self._gradients_net(), batch)
+
+    def gradients(self, batch):
+        before = self.weights()
+        loss = self._one_step(self._gradients_net(), batch)
         self.load(before)  # the running statistics
+        net = self._gradient_net
         caught = {id(v): c for v, c in zip(net.optimizer.learning, net.optimizer.caught)}
         gradients = self._read([caught[id(variable)] for _, _, variable in self._learning])
         return loss, _named(self._learning, gradients)

@@ -87,7 +87,7 @@ def _same_images(sides, split, raw):
             when=when,
         )
         extent = batch[size][0].astype(int)
-        places = random.randint(0, extent, (32, 2))
+        places = (random.uniform(size=(32, 2)) * extent).astype(int)  # old NumPy: one bound alone
         wanted = [_pixel(raw[image][row], (p + 0.5) * true / extent - 0.5, true) for p in places]
         got = batch[image][0, places[:, 0], places[:, 1]]
         compare(got, np.array(wanted) / divide, "forward", image, when=when)

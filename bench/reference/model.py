@@ -55,6 +55,14 @@ class Reference(Model):
         loss, gradients, _ = self.backward(batch)
         return loss, gradients
 
+    def run_forward(self, batch):
+        values, _ = self._forward(batch, self._trained, Context(True, self._random))
+        for spec in self._recipe["losses"]:
+            self._loss_of(spec, values, batch)
+
+    def run_backward(self, batch):
+        self.backward(batch)
+
     def weights(self):
         return {n: {k: v.copy() for k, v in p.items()} for n, p in self._weights.items()}
 
@@ -120,17 +128,22 @@ class Reference(Model):
                 values[name] = self._passed(name, value)
         return values, caches
 
+    def _loss_of(self, spec, values, batch):
+        """(loss, its gradient) of one of the recipe's losses."""
+        target = given(spec["target"], values, batch)
+        mask = given(spec["mask"], values, batch) if spec["mask"] else None
+        if target.dtype.kind == "f":
+            target = target.astype(self._dtype)
+        output = values[spec["output"]]
+        return self._loss(spec["name"], output, target, mask, spec.get("divisor"))
+
     def backward(self, batch):
         """(loss, gradients, new running statistics) of a training step."""
         context = Context(True, self._random, self._lean, self._choice)
         values, caches = self._forward(batch, self._trained, context)
         flowing, total = {}, 0.0
         for spec in self._recipe["losses"]:
-            output, target = values[spec["output"]], given(spec["target"], values, batch)
-            mask = given(spec["mask"], values, batch) if spec["mask"] else None
-            if target.dtype.kind == "f":
-                target = target.astype(self._dtype)
-            loss, gradient = self._loss(spec["name"], output, target, mask, spec.get("divisor"))
+            loss, gradient = self._loss_of(spec, values, batch)
             total += spec["weight"] * loss
             _flow(flowing, spec["output"], (spec["weight"] * gradient).astype(self._dtype))
         gradients = {}

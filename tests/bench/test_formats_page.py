@@ -127,13 +127,18 @@ def test_every_metric_of_a_trial_is_named() -> None:
     names = set()
     result = {
         "samples": 3, "decoded_rows": 2, "inference_ms": [1.0], "inference_rows": 2,
-        "latency_ms": [1.0] * 100, "metrics": dict.fromkeys(METRICS, 0.5),
+        "latency_ms": [1.0] * 100, "forward_ms": [1.0], "backward_ms": [2.0],
+        "metrics": dict.fromkeys(METRICS, 0.5),
     }  # fmt: skip
-    for first in ("accuracy", "mean-absolute-error", "mean-squared-error", "perplexity"):
+    for first in (
+        "accuracy", "average-precision", "mean-absolute-error", "mean-squared-error", "perplexity",
+    ):  # fmt: skip
         epoch = {"epoch": 1, "loss": 1.0, "steps_ms": [2.0, 1.0, 1.0], "first": 1, "train_s": 1.0,
                  "metrics": {first: 0.5}, "host_ms": 1.0}  # fmt: skip
         events = [Event(1.0, "epoch", epoch), Event(2.0, "epoch", {**epoch, "epoch": 2})]
-        names |= set(measure([*events, Event(2.0, "result", result)], phases, 1))
+        path = {"path": {"image sizes": 2, "padding": 0.1}}
+        events = [Event(0.5, "model", path), *events, Event(2.0, "result", result)]
+        names |= set(measure(events, phases, 1))
     of_recipe = {"accuracy", "mae", "mse", "perplexity", "greedy_accuracy", "map", "map_11",
                  "boxes_found"}  # fmt: skip
     assert names - of_recipe == set(keys("Metrics"))

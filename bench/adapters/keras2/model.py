@@ -15,7 +15,7 @@ from bench.ops import values_of
 class BatchModel(FunctionalModel):
     def __init__(self, graph, recipe, options):
         super(BatchModel, self).__init__(graph, recipe, options, OPERATIONS, training)
-        self._evaluated = None
+        self._evaluated = self._lost = None
         self.path = {
             "loop": "train_on_batch, as fit_generator does it",
             "backend": BACKEND,
@@ -38,6 +38,11 @@ class BatchModel(FunctionalModel):
             targets = np.zeros((1, 1), np.float32)
         losses = net.train_on_batch(arrays_of(batch, self._net_inputs), targets)
         return float(np.ravel(losses)[0])  # of several, the sum comes first
+
+    def run_forward(self, batch):
+        if self._lost is None:
+            self._lost = K.function(self._net.inputs + [K.learning_phase()], self._heads)
+        self._lost(arrays_of(batch, self._net_inputs) + [1])
 
     def activations(self, batch, training=False):
         net, names = self._values, values_of(self._graph)

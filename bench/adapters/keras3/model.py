@@ -1,5 +1,6 @@
 """The model: fit an epoch, prediction, weights in and out."""
 
+import functools
 import os
 import time
 import warnings
@@ -14,6 +15,9 @@ from bench.adapters.keras_functional import BACKEND
 from bench.adapters.keras_model import FunctionalModel, arrays_of, as_list
 from bench.ops import sizes_of, values_of
 
+_FETCHES_BETWEEN = BACKEND != "tensorflow"
+"""Whether fit runs the generator between two computations; on TensorFlow a thread does."""
+
 
 class FitModel(FunctionalModel):
     def __init__(self, graph, recipe, options):
@@ -26,7 +30,8 @@ class FitModel(FunctionalModel):
             reasons.append("fit takes the first batches' sizes for those of all")
         self._fits = not reasons
         self.path = {
-            "loop": "fit on a generator, step times with fetching; train_on_batch for a step alone"
+            "loop": "fit on a generator, step times {} fetching; train_on_batch for a step"
+            " alone".format("without" if _FETCHES_BETWEEN else "with")
             if self._fits
             else "train_on_batch, because " + " and ".join(reasons),
             "backend": BACKEND,
@@ -65,13 +70,19 @@ class FitModel(FunctionalModel):
         if not self._fits:
             super().train_epoch(batches, on_step)
             return
-        sizes = []
+        sizes, fetching = [], []
 
         class Steps(keras.callbacks.Callback):
-            total, seen, began = 0.0, 0, time.monotonic()
+            total, seen = 0.0, 0
+
+            def on_train_batch_begin(self, batch, logs=None):
+                fetching[:] = []
+                self.began = time.monotonic()
 
             def on_train_batch_end(self, batch, logs=None):
                 loss, taken = float(logs["loss"]), time.monotonic() - self.began
+                if _FETCHES_BETWEEN:
+                    taken -= sum(fetching)  # within Keras' step, but the work of a data loader
                 if BACKEND == "jax":
                     # what fit holds can't be reset: the mean since the epoch began without the
                     # mean before is this batch's part
@@ -82,12 +93,15 @@ class FitModel(FunctionalModel):
                 else:
                     self.model.reset_metrics()  # else Keras reports the mean since it began
                 on_step(loss, taken)
-                self.began = time.monotonic()
 
         def rows():
+            start = time.monotonic()
             for batch in batches:
                 sizes.append(len(next(iter(batch.values()))))
-                yield self._rows(batch)
+                fetched = self._rows(batch)
+                fetching.append(time.monotonic() - start)
+                yield fetched
+                start = time.monotonic()
 
         optimizer = self._net.optimizer
         taken = int(ops.convert_to_numpy(optimizer.iterations))
@@ -97,6 +111,31 @@ class FitModel(FunctionalModel):
         if not self._native:
             # on TensorFlow, Keras also counts the step that finds no more data
             optimizer.iterations.assign(taken + len(sizes))
+
+    def run_forward(self, batch):
+        """A training step's forward pass, compiled as its steps are; a detector's output is its
+        loss."""
+        arrays = arrays_of(batch, self._net_inputs)
+        if BACKEND == "torch":
+            loss = self._net(arrays, training=True)
+        elif BACKEND == "tensorflow":
+            loss = self._compiled_forward(arrays)
+        else:
+            variables = self._net.trainable_variables, self._net.non_trainable_variables
+            loss, _ = self._compiled_forward(*[[v.value for v in own] for own in variables], arrays)
+        float(ops.convert_to_numpy(loss).ravel()[0])
+
+    @functools.cached_property
+    def _compiled_forward(self):
+        if BACKEND == "tensorflow":
+            import tensorflow as tf
+
+            return tf.function(
+                lambda arrays: self._net(arrays, training=True), reduce_retracing=True
+            )
+        import jax
+
+        return jax.jit(functools.partial(self._net.stateless_call, training=True))
 
     def activations(self, batch, training=False):
         names = values_of(self._graph)

@@ -74,6 +74,9 @@ class SessionModel(Model):
         }
         self._loss = total_loss(self._recipe, values, self._batch)
         self._lay_out_step(trained, statistics)
+        self._differentiated = tf.group(
+            self._loss, *[g for own in self._gradients.values() for g in own.values()]
+        )
         own = [v for variables in self._variables.values() for v in variables.values()]
         saved = {"model": own, "optimizer": self._optimizer.variables()}
         self._savers = {name: tf.train.Saver(v) for name, v in saved.items() if v}
@@ -132,6 +135,12 @@ class SessionModel(Model):
         fetched = [self._loss, self._gradients]
         loss, gradients = self._session.run(fetched, self._feed(batch, self._batch))
         return float(loss), self._canonical(gradients)
+
+    def run_forward(self, batch):
+        self._session.run(self._loss, self._feed(batch, self._batch))
+
+    def run_backward(self, batch):
+        self._session.run(self._differentiated, self._feed(batch, self._batch))
 
     def _canonical(self, by_node, forget=0.0):
         return {

@@ -5,7 +5,7 @@ import os
 import numpy as np
 import tensorflow as tf
 
-from bench.adapters.base import Model
+from bench.adapters.base import Model, Prepared
 from bench.adapters.tensorflow2.layers import Net, variables_of
 from bench.adapters.tensorflow2.training import optimizer_of, set_rate
 from bench.adapters.tensorflow_nn import choices, dense_gradient, total_loss
@@ -30,7 +30,7 @@ class FunctionModel(Model):
             if not is_state(node, name)
         ]
         self._optimizer = optimizer_of(recipe, self._parameters, native)
-        self._step = self._evaluate = self._last = None
+        self._step = self._evaluate = self._last = self._lose = self._differentiate = None
         self.path = {"loop": options.variant, "layout": "NHWC"}
         self.path.update(choices(graph, self._net.by_node, self._optimizer.get_config(), native))
         if native:
@@ -39,10 +39,13 @@ class FunctionModel(Model):
     def _variables_of(self, node):
         return variables_of(node, self._net.by_node[node["name"]]) if node["parameters"] else {}
 
+    def _loss_of(self, batch):
+        values = self._net.run(batch, self._trained, training=True)
+        return total_loss(self._recipe, values, batch)
+
     def _gradients_of(self, batch):
         with tf.GradientTape() as tape:
-            values = self._net.run(batch, self._trained, training=True)
-            loss = total_loss(self._recipe, values, batch)
+            loss = self._loss_of(batch)
         return loss, tape.gradient(loss, [_raw(variable) for _, _, variable in self._parameters])
 
     def _take_step(self, batch):
@@ -52,11 +55,21 @@ class FunctionModel(Model):
             self._optimizer.apply_gradients(zip(gradients, variables))
         return loss
 
+    def prepared(self, batch):
+        if isinstance(batch, Prepared):
+            return batch
+        with tf.device("CPU:0"):
+            return Prepared((name, tf.constant(value)) for name, value in batch.items())
+
     def train_step(self, batch):
+        batch = dict(self.prepared(batch))
         if self._step is None:
-            self._step = self._function(self._take_step, batch)
+            self._step = self._step_function(batch)
         self._last = self._step(batch)
         return self._last
+
+    def _step_function(self, batch):
+        return self._function(self._take_step, batch)
 
     def _function(self, function, batch):
         """A tf.function of batches like this one, of any size."""
@@ -99,6 +112,16 @@ class FunctionModel(Model):
             value = dense_gradient(tensor, variable).numpy()
             gradients.setdefault(node["name"], {})[name] = value
         return float(loss), gradients
+
+    def run_forward(self, batch):
+        if self._lose is None:
+            self._lose = self._function(self._loss_of, batch)
+        self._lose(batch).numpy()
+
+    def run_backward(self, batch):
+        if self._differentiate is None:
+            self._differentiate = self._function(self._gradients_of, batch)
+        self._differentiate(batch)[0].numpy()  # on a GPU all that was asked for before it is done
 
     def weights(self):
         return {

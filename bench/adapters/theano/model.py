@@ -75,6 +75,9 @@ class TheanoModel(Model):
                 updates.update(self._net.layer(node).updates)
         return theano.function(list(self._batch.values()), loss, updates=updates)
 
+    def _compile_loss(self):
+        return theano.function(list(self._batch.values()), self._loss())
+
     def _compile_gradients(self):
         loss = self._loss()
         variables = [variable for _, _, variable in self._learning()]
@@ -138,6 +141,12 @@ class TheanoModel(Model):
             value = from_theano(node, name, np.concatenate(parts, axis=-1), self._layout)
             gradients.setdefault(key, {})[name] = value
         return float(values[0]), gradients
+
+    def run_forward(self, batch):
+        self._function("loss")(*_arrays(batch, self._batch))
+
+    def run_backward(self, batch):
+        self._function("gradients")(*_arrays(batch, self._batch))
 
     def _nodes_with_weights(self):
         return [node for node in self._graph["nodes"] if node["parameters"]]

@@ -36,6 +36,8 @@ TRIALS = (
     Column("setting", pl.String, "matched or native"),
     Column("variant", pl.String, "the way of training, such as eager"),
     Column("point", pl.String, "the values of what is swept, such as batch=8; else empty"),
+    Column("kernels", pl.String, "deterministic where such were asked for; else empty"),
+    Column("switches_cover", pl.String, "the devices whose kernels its switches for that are for"),
     Column("seed", pl.Int64, "what pairs trials of different releases"),
     Column("repeat", pl.Int64, "which repeat, from 0"),
     Column("round", pl.Int64, "which interleaved round, from 0"),
@@ -58,10 +60,17 @@ TRIALS = (
     Column("data_source", pl.String, "real, sample (a part of it) or synthetic"),
     Column("threads", pl.Int64, "threads asked for; null: the framework's default"),
     Column("threads_used", pl.Int64, "threads the framework says it uses"),
+    Column("one_core", pl.String, "what it computes on one core all the same; else empty"),
+    Column("cores", pl.Float64, "cores it might use; null: not recorded"),
+    Column("pinned", pl.String, "the cores it was pinned to; empty: to none"),
+    Column("machine_cores", pl.Int64, "cores of its machine; null: not recorded"),
     Column("cpus", pl.Float64, "limit of cores; null: none"),
     Column("memory_limit_bytes", pl.Int64, "limit of memory; null: none"),
     Column("parameters", pl.Int64, "trained numbers of the model"),
     Column("weights_sha256", pl.String, "digest of the initial weights"),
+    Column("final_weights_sha256", pl.String, "digest of the weights that it ended with"),
+    Column("predictions_sha256", pl.String, "digest of its predictions of the test split"),
+    Column("losses_sha256", pl.String, "digest of the losses of all its steps"),
     Column("lock", pl.String, "digest of the environment's lock"),
     Column("confounds", pl.String, "what of a study's code was put back into it; else empty"),
 )
@@ -84,6 +93,7 @@ METRICS = (
     ),
     Column("decoded_rows", pl.Float64, "how many test rows were decoded for it"),
     Column("train_accuracy", pl.Float64, "accuracy on the training split, after training"),
+    Column("train_map", pl.Float64, "mean average precision on the training split"),
     Column("train_mae", pl.Float64, "mean absolute error on the training split, after training"),
     Column("train_mse", pl.Float64, "mean squared error on the training split, after training"),
     Column("train_perplexity", pl.Float64, "perplexity on the training split, after training"),
@@ -93,6 +103,7 @@ METRICS = (
     Column(
         "test_peak_accuracy", pl.Float64, "accuracy there: chosen by the test rows, so no result"
     ),
+    Column("test_peak_map", pl.Float64, "mean average precision there: chosen by the test rows"),
     Column("test_peak_mae", pl.Float64, "mean absolute error there: chosen by the test rows"),
     Column("test_peak_mse", pl.Float64, "mean squared error there: chosen by the test rows"),
     Column("test_peak_perplexity", pl.Float64, "perplexity there: chosen by the test rows"),
@@ -132,6 +143,14 @@ METRICS = (
     Column("step_ms_sd", pl.Float64, "standard deviation of the steady steps"),
     Column("throughput", pl.Float64, "rows a second at the median step"),
     Column("host_ms_mean", pl.Float64, "of a step, what a host node took; null: there is none"),
+    Column(
+        "forward_ms", pl.Float64, "of a detector's step, the loss alone: median, measured apart"
+    ),
+    Column(
+        "backward_ms", pl.Float64, "what its gradients take beside that: median, measured apart"
+    ),
+    Column("image_sizes", pl.Float64, "in how many sizes a detector's images come"),
+    Column("padding_share", pl.Float64, "share of the pixels of these images that is padding"),
     Column("epochs", pl.Float64, "epochs done"),
     Column("steps", pl.Float64, "steps done"),
     Column("samples", pl.Float64, "rows trained on"),

@@ -101,10 +101,14 @@ QUALITY = (
 ON_TRAINING_ROWS = (
     Metric("train_accuracy", "Accuracy on the training split", "training accuracy", SHARE, "", "%",
            100.0, in_report=True),
+    Metric("train_map", "Mean average precision on the training split",
+           "mean average precision on the training split", SHARE, "", "%", 100.0, in_report=True),
     *(Metric(f"train_{column}", f"{title} on the training split", f"training {column}", kind,
              in_report=True)
       for column, (title, kind) in _ERROR.items()),
 )  # fmt: skip
+OF_SEEDS = frozenset((*QUALITY, *ON_TRAINING_ROWS))
+"""What a seed decides: its repeats are not independent of each other, as those of times are."""
 PEAK_EPOCH = Metric(
     "peak_epoch", "Epoch of the peak", "epoch at which the test curve is best", EPOCH,
     in_report=True, judged=False,
@@ -113,6 +117,9 @@ AT_PEAK = (
     Metric("test_peak_accuracy", "Accuracy at the peak of the test curve",
            "accuracy at the peak of the test curve", SHARE, "", "%", 100.0, in_report=True,
            judged=False),
+    Metric("test_peak_map", "Mean average precision at the peak of the test curve",
+           "mean average precision at the peak of the test curve", SHARE, "", "%", 100.0,
+           in_report=True, judged=False),
     *(Metric(f"test_peak_{column}", f"{title} at the best of the test curve",
              f"{column} at the best of the test curve", kind, in_report=True, judged=False)
       for column, (title, kind) in _ERROR.items()),
@@ -130,8 +137,26 @@ LATENCY_P99 = Metric(
     "latency_ms_p99", "Latency of one row, 99 %", "latency of one row, 99 % (ms)", TIME, unit="ms",
     in_report=True,
 )  # fmt: skip
-ASKED_FOR = (*QUALITY, *ON_TRAINING_ROWS, INFERENCE, LATENCY, LATENCY_P99)
-"""What is there only where a recipe or a user wants it: tables show it."""
+FORWARD = Metric(
+    "forward_ms", "Forward pass of a step", "forward pass of a step, measured apart (ms)", TIME,
+    "forward", "ms", in_report=True,
+)  # fmt: skip
+BACKWARD = Metric(
+    "backward_ms", "Backward pass of a step", "backward pass of a step, measured apart (ms)", TIME,
+    "backward", "ms", in_report=True,
+)  # fmt: skip
+HOST = Metric(
+    "host_ms_mean", "Host node in a step", "host node's time of a step (ms)", TIME, "host", "ms",
+    in_report=True, from_steps=True,
+)  # fmt: skip
+PADDING = Metric(
+    "padding_share", "Padding of the images", "share of the pixels that is padding", USE, "", "%",
+    100.0, in_report=True, judged=False,
+)  # fmt: skip
+ASKED_FOR = (
+    *QUALITY, *ON_TRAINING_ROWS, FORWARD, BACKWARD, HOST, INFERENCE, LATENCY, LATENCY_P99,
+)  # fmt: skip
+"""What is there only where a workload, a recipe or a user wants it: tables show it."""
 PEAK_MEMORY = Metric(
     "peak_memory_bytes", "Peak memory", "peak memory (bytes)", MEMORY, "memory", "MB", 1e-6,
     in_report=True,
@@ -161,9 +186,9 @@ MEAN_MEMORY = Metric(
 )  # fmt: skip
 
 KNOWN = (
-    TRAINING, SPEED, STEP, *QUALITY, PEAK_MEMORY, MEAN_MEMORY, GPU_MEMORY, GPU_ENERGY, CPU_ENERGY,
-    CPU, CPU_USE, GPU_USE, FIRST_EPOCH, FIRST_EPOCH_EXCESS, INFERENCE, LATENCY, LATENCY_P99,
-    *ON_TRAINING_ROWS, PEAK_EPOCH, *AT_PEAK,
+    TRAINING, SPEED, STEP, FORWARD, BACKWARD, HOST, PADDING, *QUALITY, PEAK_MEMORY, MEAN_MEMORY,
+    GPU_MEMORY, GPU_ENERGY, CPU_ENERGY, CPU, CPU_USE, GPU_USE, FIRST_EPOCH,
+    FIRST_EPOCH_EXCESS, INFERENCE, LATENCY, LATENCY_P99, *ON_TRAINING_ROWS, PEAK_EPOCH, *AT_PEAK,
     Metric("loss", "Training loss", "training loss of the last epoch", error_kind("training loss")),
     Metric("best_epoch", "Epoch of the result", "epoch of the result", EPOCH, judged=False),
     Metric("cpu_percent_of_one_core", "CPU use in cores", "CPU use (% of one core)", USE, unit="%",
@@ -184,8 +209,7 @@ KNOWN = (
     Metric("map_11", "Mean average precision (11 points)", "mean average precision (11 points)",
            SCORE, "", "%", 100.0),
     Metric("boxes_found", "Boxes found", "share of boxes found", SCORE, "", "%", 100.0),
-    Metric("host_ms_mean", "Host node's time", "host node's time of a step (ms)", TIME, unit="ms",
-           from_steps=True),
+    Metric("image_sizes", "Sizes of the images", "sizes of the images", USE, judged=False),
     Metric("steady_s", "Steady training time", "steady training time (s)", TIME, unit="s",
            from_steps=True),
 )  # fmt: skip

@@ -26,9 +26,10 @@ _SHORT_NAMES = {
 }
 _ERRORS = ("mae", "mse", "perplexity")
 """Metrics of a recipe of which less is better."""
-_MEASURING = ("inference", "latency")
+_MEASURING = ("inference", "latency", "parts")
 """Phases that take as long as somebody decided: how long says nothing of a release."""
 _FEWEST_FOR_P99 = 100
+_MOST_SIZES = 10_000
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,25 @@ class Scale:
     test_rows: int | None = None
     changes: list[str] = field(default_factory=list)
     """What differs from the workload's recipe: `optimizer.lr=0.1`."""
+    deterministic: bool = False
+    """Whether the framework was asked for kernels that repeat to the last bit."""
+
+
+DIGESTS = ("weights_sha256", "predictions_sha256", "losses_sha256")
+"""What trials of one seed that repeat to the last bit end with alike."""
+
+
+@dataclass(frozen=True)
+class TrialCores:
+    """The cores that a trial had."""
+
+    allotted: float | None = None
+    """How many it may use; None: it was not started, or an older dlbench ran it."""
+    pinned: list[int] = field(default_factory=list)
+    """Which; empty: it was not pinned, and `unpinned` says why."""
+    unpinned: str = ""
+    machine: int | None = None
+    """How many its machine has."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +104,9 @@ class TrialResult:
     model: dict[str, Any] = field(default_factory=dict)
     stack: dict[str, Any] = field(default_factory=dict)
     scale: Scale = field(default_factory=Scale)
+    cores: TrialCores = field(default_factory=TrialCores)
+    ended_with: dict[str, str] = field(default_factory=dict)
+    """Digests (`DIGESTS`) of the final weights, the predictions and all losses."""
     certified: bool | None = None
     """Whether its model was proven equal to the reference; None: not checked."""
     certificate: str | None = None
@@ -146,6 +169,7 @@ def measure(events: Sequence[Event], phases: Mapping[str, float], rows_a_step: i
         # those of the best epoch, where its weights were kept
         **named(result.get("metrics", last) if result else last),
         **(_at_the_end(result) if result else {}),
+        **_images(events),
         **_first_epoch(epochs),
         **_peak(curve(events)),
         "best_epoch": _finite(result.get("best_epoch")) if result else None,
@@ -198,6 +222,32 @@ def _at_the_end(result: Mapping[str, Any]) -> Metrics:
         found["latency_ms_median"] = statistics.median(latencies)
         if len(latencies) >= _FEWEST_FOR_P99:
             found["latency_ms_p99"] = _quantile(sorted(latencies), 0.99)
+    return {**found, **_parts(result)}
+
+
+def _parts(result: Mapping[str, Any]) -> Metrics:
+    """Of a step, what goes forward, and what comes back: the rest of the second of each pair."""
+    forward, both = result.get("forward_ms") or (), result.get("backward_ms") or ()
+    if not forward or len(forward) != len(both):
+        return {}
+    back = statistics.median(whole - part for part, whole in zip(forward, both, strict=True))
+    return {
+        "forward_ms": statistics.median(forward),
+        # noise alone can make it less than nothing
+        **({"backward_ms": back} if back > 0 else {}),
+    }
+
+
+def _images(events: Iterable[Event]) -> Metrics:
+    """In how many sizes a detector's images come, and the share of their pixels that is padding."""
+    models = (event.fields["path"] for event in events if event.kind == "model")
+    path: dict[str, Any] = next(models, {})
+    sizes, padding = _finite(path.get("image sizes")), _finite(path.get("padding"))
+    found: Metrics = {}
+    if sizes is not None and 1 <= sizes <= _MOST_SIZES:
+        found["image_sizes"] = sizes
+    if padding is not None and 0 <= padding <= 1:
+        found["padding_share"] = padding
     return found
 
 

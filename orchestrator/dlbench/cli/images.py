@@ -46,7 +46,7 @@ def build(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Make the environments of releases, unless they are ready; of all, if none is named.
+    """Make the environments of these releases, or of all.
 
     \b
     dlbench images build pytorch tensorflow@2.21.0
@@ -158,7 +158,7 @@ def verify(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Compare each environment with its lock; of those that are not made, say whether they can be.
+    """Compare environments with their locks. Of those that are not made: can they be?
 
     \b
     dlbench images verify
@@ -225,7 +225,7 @@ def _library_faults(release: Release, device: str) -> list[str]:
 def accept_cuda(
     yes: Annotated[bool, typer.Option("--yes", help="Accept without being asked.")] = False,
 ) -> None:
-    """Accept NVIDIA's terms, under which old GPU packages get CUDA's libraries; asked for once.
+    """Accept NVIDIA's terms, once. Old GPU packages need its libraries.
 
     \b
     dlbench images accept-cuda
@@ -253,7 +253,7 @@ def prune(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Remove images and environments that dlbench made and no longer uses; nothing else.
+    """Remove what dlbench made and no longer uses, nothing else.
 
     \b
     dlbench images prune
@@ -294,7 +294,9 @@ def base(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Make a base image from a Debian mirror and a local interpreter, where no registry answers.
+    """Make a base image where no registry answers.
+
+    It is made of a Debian mirror and a local Python.
 
     \b
     dlbench images base 3.11

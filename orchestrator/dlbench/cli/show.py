@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
         ] = False,
         json: Json = False,
     ) -> None:
-        """Show a campaign: the answer, a table, failures with their reasons.
+        """Show a campaign: the answer, a table, why trials failed.
 
         \b
         dlbench show

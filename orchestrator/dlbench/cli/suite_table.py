@@ -64,7 +64,7 @@ def _head(suite: Suite) -> Iterator[str]:
 
 
 def _extent_words(extent: Extent) -> Iterator[str]:
-    for field in ("epochs", "steps", "rows", "share"):
+    for field in ("size", "epochs", "steps", "rows", "share"):
         if (value := getattr(extent, field)) is not None:
             yield f"{field} {value}"
     if extent.recipe:

@@ -55,7 +55,9 @@ def register(app: typer.Typer) -> None:
         ] = False,
         json: Json = False,
     ) -> None:
-        """Prove that releases compute the same model as the NumPy reference; all, if none is named.
+        """Prove that releases compute the reference's model.
+
+        All releases, if none is named.
 
         \b
         dlbench verify pytorch --workload digits-cnn

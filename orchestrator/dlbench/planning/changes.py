@@ -1,4 +1,4 @@
-"""Changes of a workload's recipe: `batch=8`, `optimizer.lr=0.1`, one text each.
+"""Changes of a workload: `size=small`, of its recipe `batch=8`, `optimizer.lr=0.1`; one text each.
 
 A suite makes them for a workload, a sweep for each of its points. A changed recipe is checked like
 one that somebody wrote: types by `workloads/_recipe.py`, ranges by `recipes.check`.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,9 @@ from dlbench.planning import recipes
 from dlbench.planning.graph import GraphError
 from dlbench.planning.recipes import Recipe
 from dlbench.suites.extent import Value
+from dlbench.workloads import Workload
 
+SIZE = "size"
 _PLAIN = ("batch", "shuffle", "warmup", "clip")
 _PARTS: dict[str, tuple[Callable[..., Any], ...]] = {
     "optimizer": tuple(recipes.OPTIMIZERS.values()),
@@ -42,8 +45,9 @@ def _fields() -> tuple[str, ...]:
     return (*_PLAIN, *_REMOVABLE[1:], *dict.fromkeys(dotted))
 
 
-FIELDS = _fields()
-"""What of a recipe can be changed; a part such as `stopping` can only be taken away (none)."""
+FIELDS = (SIZE, *_fields())
+"""What can be changed: a workload's size, and these of its recipe; a part such as `stopping` can
+only be taken away (none)."""
 
 
 def read_value(text: str) -> Value:
@@ -70,12 +74,20 @@ def changed(name: str, changes: Mapping[str, Value], where: Path | str = "--swee
     """The recipe of a workload with these changes; `where` they were asked for.
 
     A value that is not possible is refused with a sentence that names it."""
-    from dlbench.workloads._recipe import read_recipe
-    from dlbench.workloads._table import Table
+    return _changed(name, changes, where).recipe
 
-    workload = workloads.find(name)
+
+def _changed(name: str, changes: Mapping[str, Value], where: Path | str) -> Workload:
+    """The workload in the size and with the recipe that the changes ask for.
+
+    A value that is not possible is refused with a sentence that names it."""
+    from dlbench.toml_file import Table
+    from dlbench.workloads._recipe import read_recipe
+
+    workload = _sized(workloads.find(name), changes.get(SIZE), where)
+    changes = {field: value for field, value in changes.items() if field != SIZE}
     if not changes:
-        return workload.recipe
+        return workload
     content = _edited(workload.recipe, changes, where)
     table = Table(Path(where), "", content)
     recipe = read_recipe(table, workload.graph["outputs"])
@@ -87,7 +99,20 @@ def changed(name: str, changes: Mapping[str, Value], where: Path | str = "--swee
             raise UserError(
                 f"{where}: {asked} is not possible on {name}: {error}", "Give another value."
             ) from error
-    return recipe
+    return replace(workload, recipe=recipe)
+
+
+def _sized(workload: Workload, size: Value, where: Path | str) -> Workload:
+    """The workload with the graphs and the recipe that it has in a size; None: its own."""
+    if size is None:
+        return workload
+    if size not in workload.sizes:
+        sizes = ", ".join(workload.sizes) or "none but its own"
+        raise UserError(
+            f"{where}: {workload.name} has no size {written(size)!r}.", f"Its sizes: {sizes}."
+        )
+    other = workloads.find(workload.sizes[str(size)])
+    return replace(workload, graph=other.graph, recipe=other.recipe, proof=other.proof)
 
 
 def _edited(recipe: Recipe, changes: Mapping[str, Value], where: Path | str) -> Recipe:
@@ -128,7 +153,7 @@ def proven(changes: Iterable[str]) -> tuple[str, ...]:
     A certificate draws every coefficient of the optimisers anew: it holds for others, too. It does
     not hold for another formula, nor for another batch: some faults show at some sizes alone."""
     texts = tuple(changes)
-    kept: tuple[str, ...] = ("batch=", "schedule", "clip")
+    kept: tuple[str, ...] = (f"{SIZE}=", "batch=", "schedule", "clip")
     if any(text.startswith(("optimizer.name=", "optimizer.nesterov=")) for text in texts):
         kept = (*kept, "optimizer.")
     return tuple(text for text in texts if text.startswith(kept))
@@ -146,13 +171,20 @@ def parsed(texts: Iterable[str]) -> dict[str, Value]:
 
 def recipe_of(name: str, changes: Iterable[str]) -> Recipe:
     """The recipe of a planned trial: that of its workload with its changes."""
+    return workload_of(name, changes).recipe
+
+
+def workload_of(name: str, changes: Iterable[str]) -> Workload:
+    """The workload of a planned trial, with its changes."""
     changes = tuple(changes)
     if not changes:
-        return workloads.find(name).recipe
-    return _recipe_of(name, changes, extensions.search_path())
+        return workloads.find(name)
+    return _workload_of(name, changes, extensions.search_path())
 
 
 @cache
-def _recipe_of(name: str, changes: tuple[str, ...], _search_path: tuple[Extension, ...]) -> Recipe:
+def _workload_of(
+    name: str, changes: tuple[str, ...], _search_path: tuple[Extension, ...]
+) -> Workload:
     """Made once: trials are planned by the thousand."""
-    return changed(name, parsed(changes), "plan.jsonl")
+    return _changed(name, parsed(changes), "plan.jsonl")

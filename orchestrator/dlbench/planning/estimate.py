@@ -19,7 +19,8 @@ from dlbench.environments import (
 )
 from dlbench.environments.locks import File
 from dlbench.environments.releases import Release
-from dlbench.planning.changes import recipe_of
+from dlbench.formats import digest
+from dlbench.planning.changes import proven, workload_of
 from dlbench.planning.flops import flops
 from dlbench.planning.greedy_decoding import GREEDY
 from dlbench.planning.plan import Trial
@@ -36,6 +37,8 @@ _PREDICTIONS_S = 10.0
 """What `--inference` takes at most, of models whose predictions take less than a second."""
 _DECODED = 1000
 """Test rows that are decoded."""
+_PROOF_S = 20.0
+"""What the certificate of one model in one release takes, once; measured over all suites."""
 _UNPACKED = {"cpu": 3.5, "gpu": 2.0}
 """An installed environment is about this many times the size of its wheels; CUDA's libraries shrink
 less when they are packed."""
@@ -58,6 +61,13 @@ class Forecast:
     needs: tuple[Need, ...]
     download_bytes: int
     disk_bytes: int
+    proofs: int = 0
+    """Certificates that the trials need; those that were made before are kept, and cost nothing."""
+
+    @property
+    def proofs_s(self) -> float:
+        """What all of them take together, where none is kept."""
+        return _PROOF_S * self.proofs
 
     @property
     def total_s(self) -> float:
@@ -71,16 +81,19 @@ class Forecast:
             ],
             "needs": [asdict(need) for need in self.needs],
             "total_s": round(self.total_s, 1),
+            "proofs": self.proofs,
+            "proofs_s": round(self.proofs_s, 1),
             "download_bytes": self.download_bytes,
             "disk_bytes": self.disk_bytes,
         }
 
 
 def forecast(trials: Sequence[Trial], workshop: Workshop) -> Forecast:
-    pairs = sorted({(trial.release, trial.device) for trial in trials})
+    possible = [trial for trial in trials if not _refused(trial, workshop)]
+    pairs = sorted({(trial.release, trial.device) for trial in possible})
     needs, download, disk = environments_to_make(pairs, workshop)
-    for workload in sorted({trial.workload for trial in trials}):
-        dataset = datasets.find(workloads.find(workload).dataset)
+    for own in sorted({workloads.find(trial.workload).dataset for trial in trials}):
+        dataset = datasets.find(own)
         source: datasets.Source = "synthetic" if trials[0].data == "synthetic" else "real"
         if not store.is_prepared(dataset, source):
             size = sum(item.bytes for item in dataset.downloads) if source == "real" else 0
@@ -91,10 +104,28 @@ def forecast(trials: Sequence[Trial], workshop: Workshop) -> Forecast:
     cores = _cores(trials[0])
     return Forecast(
         tuple(trials),
-        tuple(_seconds(trial, cores) for trial in trials),
+        tuple(0.0 if _refused(trial, workshop) else _seconds(trial, cores) for trial in trials),
         tuple(needs),
         download,
         disk,
+        len({_proof(trial) for trial in possible}),
+    )
+
+
+def _refused(trial: Trial, workshop: Workshop) -> bool:
+    """Whether it ends at once, because this machine has no GPU for it."""
+    return trial.device == "gpu" and bool(
+        workshop.gpu_refusal(releases.find(trial.release), trial.gpus)
+    )
+
+
+def _proof(trial: Trial) -> tuple[object, ...]:
+    """What has one certificate: models that share a graph and a recipe share it."""
+    workload = workload_of(trial.workload, proven(trial.changes))
+    dataset = datasets.find(workload.dataset)
+    return (
+        (trial.release, trial.variant, trial.device, trial.gpus),
+        (digest(workload.proof_graph), digest(workload.recipe), dataset.proof or dataset.synthetic),
     )
 
 
@@ -153,11 +184,11 @@ def _bytes_all(release: Release, device: str) -> int:
 
 
 def _seconds(trial: Trial, cores: float) -> float:
-    workload = workloads.find(trial.workload)
+    workload = workload_of(trial.workload, trial.changes)
     data = datasets.find(workload.dataset)
     whole = dict(zip(("train", "test"), data.rows, strict=True))
     train, test = (used_rows(whole, trial.rows, trial.share, data.name) or whole).values()
-    batch = min(int(recipe_of(trial.workload, trial.changes)["batch"]), train)
+    batch = min(int(workload.recipe["batch"]), train)
     steps = trial.steps or trial.epochs * math.ceil(train / batch)
     epochs = math.ceil(steps * batch / train)
     forward = flops(workload.graph)

@@ -1,7 +1,7 @@
 """The points of a sweep: every combination of the values that some fields get.
 
-Swept are fields of the recipe (`batch`, `optimizer.lr`), and of how it is run: `epochs`, `steps`
-and `threads`. Contenders are compared within a point.
+Swept are fields of the recipe (`batch`, `optimizer.lr`), the model's `size`, and of how it is run
+`epochs`, `steps` and `threads`. Contenders are compared within a point.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Point:
     text: str = ""
     """`batch=8 threads=2`."""
     changes: tuple[str, ...] = ()
-    """All that differs from the workload's recipe, swept or not."""
+    """All that differs from the workload, swept or not."""
     epochs: int | None = None
     steps: int | None = None
     threads: int | None = None
@@ -82,7 +82,7 @@ def _point(workload: str, extent: Extent, values: Mapping[str, Value], where: Pa
         raise UserError(f"{where}: epochs and steps exclude each other.", "Sweep one of them.")
     run = {field: _count(field, values[field], where) for field in _RUN if field in values}
     own = {field: value for field, value in values.items() if field not in _RUN}
-    changes = {**extent.recipe, **own}
+    changes = {**extent.changes, **own}
     changed(workload, changes, where)
     text = " ".join(texts_of(values))
     if len(text) > LONGEST_NAME:

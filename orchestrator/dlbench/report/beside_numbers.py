@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from dlbench.analysis.circumstances import BUSY, circumstances, others_load
 from dlbench.analysis.circumstances import cautions_of as cautions_of_groups
+from dlbench.analysis.core_use import core_note
 from dlbench.analysis.groups import Case, Group
 from dlbench.analysis.metrics import TRAINING
 from dlbench.host.machine import cautions, gpu_cautions
@@ -77,6 +78,8 @@ def marks(material: Material, group: Group) -> tuple[str, ...]:
     found = [finding.concern.value for finding in _findings(material, group)]
     if _beside_others(group):
         found.append("busy machine")
+    if cores := core_note(group):
+        found.append(cores)
     return tuple(dict.fromkeys(found))
 
 

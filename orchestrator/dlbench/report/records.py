@@ -81,13 +81,17 @@ def failures(material: Material) -> tuple[list[Failure], int]:
     return listed, max(0, len(kinds) - _MOST_FAILURES)
 
 
-def command_of(trial: Trial, repeats: int = 1) -> str:
-    """The command that runs this trial, and `repeats` seeds from its own on, again."""
+def command_of(trial: Trial, seeds: Sequence[int] = ()) -> str:
+    """The command that runs this trial again, or repeats of it with these seeds."""
+    seeds = seeds or [trial.seed]
+    if list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))):
+        seeded = ["--seed", str(seeds[0]), "--repeats", str(len(seeds))]
+    else:
+        seeded = ["--seeds", ",".join(map(str, seeds))]
     words = [
         "dlbench", "run", "--framework", f"{trial.release}:{trial.variant}",
         "--workload", trial.workload, "--device", trial.device, "--engine", trial.engine,
-        "--setting", trial.setting, "--data", trial.data, "--seed", str(trial.seed),
-        "--repeats", str(repeats),
+        "--setting", trial.setting, "--data", trial.data, *seeded,
     ]  # fmt: skip
     if trial.steps:
         words += ["--steps", str(trial.steps)]
@@ -109,6 +113,8 @@ def command_of(trial: Trial, repeats: int = 1) -> str:
         words += ["--gpu", ",".join(trial.gpus)]
     if trial.inference:
         words.append("--inference")
+    if trial.deterministic:
+        words.append("--deterministic")
     if trial.seconds != _USUAL_SECONDS:
         words += ["--time-limit", f"{trial.seconds:g}s"]
     return shlex.join(words)
@@ -161,9 +167,8 @@ def trial_table(material: Material) -> Table:
 
 def _command(group: Group, material: Material) -> str:
     """It makes the numbers of the group again."""
-    seeds = [row["seed"] or 0 for row in group.rows]
-    first = group.rows[seeds.index(min(seeds))]
-    return command_of(material.planned[first["id"]].trial, max(seeds) - min(seeds) + 1)
+    seeds = sorted(row["seed"] or 0 for row in group.rows)
+    return command_of(material.planned[group.rows[0]["id"]].trial, seeds)
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,7 @@ def certify(
     again: bool = False,
     build: str = "",
     changes: tuple[str, ...] = (),
+    deterministic: bool = False,
 ) -> Certificate:
     """The certificate of this release for this workload: the kept one, or a new one.
 
@@ -76,6 +77,7 @@ def certify(
         seconds=_SECONDS,
         gpus=gpus,
         changes=changes,
+        deterministic=deterministic,
     )
     job = job_of(trial, data, "verify")
     facts = [job, software(release, build), trial.engine, VERSION]

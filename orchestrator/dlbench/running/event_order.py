@@ -10,6 +10,11 @@ from dlbench.formats import BadEvent, Event
 
 _ONCE = frozenset({"hello", "stack", "model", "result", "error", "end"})
 _SLACK_S = 1.0
+_MEASURED = {
+    "predictions": ("inference_ms", "latency_ms"),
+    "parts of steps": ("forward_ms", "backward_ms"),
+}
+"""Times of the event `result`, by what they were taken of."""
 
 
 class EventOrder:
@@ -18,7 +23,7 @@ class EventOrder:
     def __init__(self) -> None:
         self._kinds: set[str] = set()
         self._t = 0.0
-        self._spent = dict.fromkeys(("phases", "steps", "training", "predictions"), 0.0)
+        self._spent = dict.fromkeys(("phases", "steps", "training", *_MEASURED), 0.0)
         self.epochs = self.steps = 0
         """How many epochs and step times so far."""
 
@@ -50,8 +55,9 @@ class EventOrder:
             self._spend("steps", max(written, fields.get("steps_s") or 0.0))
             self._spend("training", fields["train_s"])
         elif kind == "result":
-            times = [*(fields.get("inference_ms") or ()), *(fields.get("latency_ms") or ())]
-            self._spend("predictions", sum(times) / 1000.0)
+            for what, keys in _MEASURED.items():
+                times = [ms for key in keys for ms in fields.get(key) or ()]
+                self._spend(what, sum(times) / 1000.0)
 
     def _spend(self, what: str, seconds: float) -> None:
         """Of the time since the launch, which no more of anything can have taken."""

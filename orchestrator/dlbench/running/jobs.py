@@ -6,12 +6,13 @@ All three are made here alone, for trials and for certificates.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dlbench import formats, workloads
+from dlbench import formats
 from dlbench.campaigns.folder import write_whole
 from dlbench.datasets.store import PreparedData
 from dlbench.engines.base import Limits, Request
@@ -20,7 +21,7 @@ from dlbench.environments.releases import Release
 from dlbench.formats import Action, Job
 from dlbench.host import gpu_preflight
 from dlbench.monitor.gpu import digests
-from dlbench.planning.changes import recipe_of
+from dlbench.planning.changes import workload_of
 from dlbench.planning.plan import Trial
 from dlbench.planning.rows import used_rows
 from dlbench.running.bench_code import bench_digest, bench_folder
@@ -37,7 +38,8 @@ def software(release: Release, device: str) -> dict[str, Any]:
 
 def job_of(trial: Trial, data: PreparedData, action: Action = "train") -> Job:
     """What the trial's process reads; to be verified, the model in its smaller size."""
-    release, workload = releases.find(trial.release), workloads.find(trial.workload)
+    release = releases.find(trial.release)
+    workload = workload_of(trial.workload, trial.changes)
     rows = rows_of(trial, data) if action == "train" else None
     return {
         "v": formats.VERSION,
@@ -53,10 +55,11 @@ def job_of(trial: Trial, data: PreparedData, action: Action = "train") -> Job:
         "seed": trial.seed,
         "threads": trial.threads,
         "graph": workload.graph if action == "train" else workload.proof_graph,
-        "recipe": recipe_of(trial.workload, trial.changes),
+        "recipe": workload.recipe,
         "budget": {"epochs": trial.epochs, "steps": trial.steps},
         "data": {**data.to_job(), "rows": rows},
         "inference": trial.inference,
+        "deterministic": trial.deterministic,
         "save": trial.save,
     }
 
@@ -72,11 +75,11 @@ def identified(trials: Sequence[Trial], data: Mapping[str, PreparedData]) -> lis
     """The trials with their ids; `data` by workload.
 
     An id is the digest of all that defines what is run: the job (framework, version, adapter,
-    variant, device, setting, seed, threads, graph, recipe, budget, data, inference, save), the
-    lock and the variables of the release, the code of bench, the engine, the number of the repeat,
-    the point of a sweep, the limits and the GPUs. It says nothing of where or when. Graph, recipe
-    and data come in as digests of their own, which are worked out once: thousands of trials share
-    them.
+    variant, device, setting, seed, threads, graph, recipe, budget, data, inference,
+    deterministic, save), the lock and the variables of the release, the code of bench, the engine,
+    the number of the repeat (repeats may have one seed), the point of a sweep, the limits and the
+    GPUs. It says nothing of where or when. Graph, recipe and data come in as digests of their own,
+    which are worked out once: thousands of trials share them.
     """
     heavy: dict[tuple[object, ...], dict[str, str]] = {}
     built: dict[tuple[str, str], dict[str, Any]] = {}
@@ -113,6 +116,13 @@ def _limits(trial: Trial, release: Release) -> Limits:
     return trial.limits
 
 
+def _cores(trial: Trial) -> int | None:
+    """How many cores it is pinned to: as many as it has threads, and no more than its limit."""
+    known = [trial.threads] if trial.threads is not None else []
+    known += [math.ceil(trial.cpus)] if trial.cpus is not None else []
+    return max(1, min(known)) if known else None
+
+
 def _given(gpus: tuple[str, ...]) -> dict[str, str]:
     """What bench holds the GPUs against that it sees."""
     known = digests(gpus) if gpus else ()
@@ -144,6 +154,7 @@ def request_of(
         out=folder / "out",
         log=folder / "log.txt",
         limits=_limits(trial, release),
+        cores=_cores(trial),
         gpus=trial.gpus,
         variables={**(variables or {}), **release.variables, **_given(trial.gpus)},
         libraries=libraries,

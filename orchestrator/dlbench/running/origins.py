@@ -93,7 +93,9 @@ def _digest_now(kind: str, name: str) -> str | None:
 
 
 def _workload_digest(workload: workloads.Workload) -> str:
-    return formats.digest([workload.graph, workload.recipe, workload.dataset])
+    sizes = [workloads.find(name) for name in workload.sizes.values()]
+    every = [part for each in (workload, *sizes) for part in (each.graph, each.recipe)]
+    return formats.digest([*every, workload.dataset])
 
 
 def _release_digest(release: Release) -> str:

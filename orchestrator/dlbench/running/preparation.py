@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from dlbench import datasets, workloads
 from dlbench.datasets import store
@@ -11,7 +10,7 @@ from dlbench.environments import releases
 from dlbench.environments.progress import Step
 from dlbench.errors import UserError
 from dlbench.planning import recipes
-from dlbench.planning.changes import recipe_of
+from dlbench.planning.changes import workload_of
 from dlbench.planning.graph import GraphError
 from dlbench.planning.plan import Trial
 from dlbench.running.campaign_observer import CampaignObserver
@@ -45,9 +44,9 @@ def prepare_data(
             prepared[trial.workload] = data
         used = trial.workload, trial.changes, trial.rows, trial.share
         if used not in fitting:
-            recipe = recipe_of(trial.workload, trial.changes)
             data = prepared[trial.workload]
-            check_fit(replace(workload, recipe=recipe), data, rows_of(trial, data))
+            changed = workload_of(trial.workload, trial.changes)
+            check_fit(changed, data, rows_of(trial, data))
             fitting.add(used)
     return prepared
 

@@ -20,12 +20,19 @@ class Extent:
     """The most rows of each split; None: all."""
     share: float | None = None
     """The share of the rows of each split."""
+    size: str | None = None
+    """The size of the model, of those that the workload has; None: its own."""
     recipe: Mapping[str, Value] = field(default_factory=dict)
     """What differs from the workload's recipe, by dotted name."""
     sweep: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
     """The values of each field; all their combinations are points."""
     points: tuple[Mapping[str, Value], ...] = ()
     """Points that are no such grid, one by one."""
+
+    @property
+    def changes(self) -> dict[str, Value]:
+        """What differs from the workload: its size, then its recipe."""
+        return {**({"size": self.size} if self.size else {}), **self.recipe}
 
     def below(self, other: Extent) -> Extent:
         """What both say; `other` is nearer to the user and counts more."""
@@ -37,6 +44,7 @@ class Extent:
             steps=budget.steps,
             rows=rows.rows,
             share=rows.share,
+            size=other.size or self.size,
             recipe={**self.recipe, **other.recipe},
             sweep=swept.sweep,
             points=swept.points,
@@ -85,6 +93,8 @@ def checked(key: str, value: Any, place: str = "") -> Any:
         if type(value) is int and least <= value <= most:
             return value
         raise BadExtent(where, f"a whole number from {least} to {most:,}")
+    if key == "seeds":
+        return _seeds(value, where)
     if key == "share":
         if type(value) in (int, float) and 0 < value <= 1:
             return float(value)
@@ -107,6 +117,16 @@ def checked(key: str, value: Any, place: str = "") -> Any:
     if isinstance(value, str):
         return value
     raise BadExtent(where, "a string")
+
+
+def _seeds(value: Any, where: str) -> Any:
+    if value in ("each", "same"):
+        return value
+    least, most = _NUMBERS["seed"]
+    several = isinstance(value, list) and 0 < len(value) <= _NUMBERS["repeats"][1]
+    if several and all(type(seed) is int and least <= seed <= most for seed in value):
+        return tuple(value)
+    raise BadExtent(where, f'"each", "same" or a list of whole numbers from {least} to {most:,}')
 
 
 def _read(kind: type[Extent], content: Any, where: str) -> Extent:

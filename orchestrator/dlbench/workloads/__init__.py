@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,9 @@ class Workload:
     """Other names that `find` knows it by; results have `name` alone."""
     proof: dict[str, Any] | None = None
     """The same model in a smaller size, for the certificate; None: the model itself is small."""
+    sizes: Mapping[str, str] = field(default_factory=dict)
+    """The same model in other sizes: by the name of the size the workload that has its graph and
+    its recipe."""
     only_proof: bool = False
     """A graph that is there to be certified, not to be trained for a result."""
     origin: str = BUILT_IN
@@ -76,10 +79,21 @@ def _named(_search_path: tuple[Extension, ...]) -> dict[str, Workload]:
                 recipes.check(graph, workload.recipe)
             except GraphError as error:
                 raise UserError(f"{path} can't be used: {error}", "Correct the file.") from error
+        _check_sizes(path, workload, {each.name: each for _, each in known})
     called = [(path, replace(w, name=alias)) for path, w in known for alias in w.aliases]
     named = extensions.by_name("workload", [*known, *called])
     own = {alias: workload for _, workload in known for alias in workload.aliases}
     return {name: own.get(name, workload) for name, workload in named.items()}
+
+
+def _check_sizes(path: Path, workload: Workload, known: Mapping[str, Workload]) -> None:
+    for size, name in workload.sizes.items():
+        if name not in known or known[name].dataset != workload.dataset:
+            raise UserError(
+                f"{path} can't be used: its size {size!r} is {name!r}, which is no workload on"
+                f" {workload.dataset}.",
+                "Correct the file.",
+            )
 
 
 def _built_in() -> Iterator[tuple[Path, Workload]]:
@@ -107,8 +121,8 @@ def _brought() -> Iterator[tuple[Path, Workload]]:
 
 def _checked(path: Path, workload: Workload) -> Workload:
     """A workload that somebody wrote in Python, its recipe checked as that of a TOML file is."""
+    from dlbench.toml_file import Table
     from dlbench.workloads._recipe import read_recipe
-    from dlbench.workloads._table import Table
 
     for graph in (workload.graph, workload.proof_graph):
         if not isinstance(graph, dict) or not {"inputs", "nodes", "outputs"} <= graph.keys():

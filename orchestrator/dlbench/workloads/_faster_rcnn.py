@@ -82,7 +82,11 @@ def _convolved(
 
 
 def detection_recipe(
-    numbers: Mapping[str, Any], *, epochs: int, rate: float = 1e-4
+    numbers: Mapping[str, Any],
+    *,
+    epochs: int,
+    rate: float = 1e-4,
+    evaluate: Sequence[str] = ("test",),
 ) -> dict[str, Any]:
     """Joint training: both stages' losses in one step."""
     of_rpn, of_rois = float(numbers["rpn_samples"]), float(numbers["rois"])
@@ -90,6 +94,7 @@ def detection_recipe(
         batch=1,
         epochs=epochs,
         optimizer=adam(rate, weight_decay=5e-4),
+        evaluate=evaluate,
         losses=[
             loss("sigmoid-cross-entropy", "rpn_scores", "rpn_labels", mask="rpn_label_weights",
                  divisor=of_rpn),

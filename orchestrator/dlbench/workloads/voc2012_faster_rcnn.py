@@ -10,13 +10,13 @@ _CLASSES = 20
 _NUMBERS = detector(_CLASSES)
 _SMALL = detector(
     _CLASSES,
-    scales=(16, 32, 48, 64, 96),
-    rpn_samples=128,
-    candidates=1000,
-    smallest=8,
-    proposals_training=300,
-    proposals_evaluation=100,
-    rois=64,
+    scales=(16, 24, 32, 44, 60),
+    rpn_samples=64,
+    candidates=300,
+    smallest=6,
+    proposals_training=60,
+    proposals_evaluation=30,
+    rois=32,
 )
 _PROOF = faster_rcnn(
     "voc2012-faster-rcnn-proof",
@@ -56,6 +56,7 @@ WORKLOADS = (
         source="S. Ren et al., 2015, joint training, on ResNet-50 C4 with constants in the place of"
         " batch normalisation, stem and first stage constant, too; 28,197,040",
         proof=_PROOF,
+        sizes={"small": "voc2012-faster-rcnn-small"},
     ),
     Workload(
         name="voc2012-faster-rcnn-small",
@@ -63,14 +64,14 @@ WORKLOADS = (
         dataset="voc2012",
         graph=faster_rcnn(
             "voc2012-faster-rcnn-small",
-            sizes=((128, 160), (160, 128)),
-            widths=(16, 32, 48, 64),
+            sizes=((96, 128), (128, 96)),
+            widths=(12, 16, 32, 32),
             blocks_a_stage=(1, 1, 1, 1),
-            rpn_width=64,
+            rpn_width=48,
             boxes=64,
             numbers=_SMALL,
         ),
-        recipe=detection_recipe(_SMALL, epochs=12, rate=1e-3),
+        recipe=detection_recipe(_SMALL, epochs=12, rate=1e-3, evaluate=("test", "train")),
         about="The same detector in small, for made-up scenes or a machine without a GPU",
         proof=_PROOF,
     ),

@@ -53,6 +53,45 @@ def result(**changes: object) -> TrialResult:
     return TrialResult(**{**known, **changes})
 
 
+def test_the_parts_of_a_step_are_medians_of_pairs() -> None:
+    times = {"forward_ms": [10.0, 30.0, 20.0], "backward_ms": [30.0, 45.0, 45.0]}
+    events = (*EVENTS[:-1], Event(9.5, "result", {"samples": 160, **times}))
+    found = measure(events, {"parts": 4.0}, 1)
+    assert (found["forward_ms"], found["backward_ms"]) == (20.0, 20.0)
+    assert "parts_s" not in found, "how long it was measured is dlbench's choice"
+
+
+@pytest.mark.parametrize(
+    ("forward", "backward", "left"),
+    [
+        ([], [], set()),
+        ([1.0], [3.0, 3.0], set()),
+        ([3.0, 3.0], [2.0, 3.0], {"forward_ms"}),
+    ],
+)
+def test_parts_that_say_nothing_are_left_out(
+    forward: list[float], backward: list[float], left: set[str]
+) -> None:
+    times = {"forward_ms": forward, "backward_ms": backward}
+    events = (*EVENTS[:-1], Event(9.5, "result", {"samples": 160, **times}))
+    assert {"forward_ms", "backward_ms"} & measure(events, {}, 1).keys() == left
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ({"image sizes": 2, "padding": 0.25}, {"image_sizes": 2.0, "padding_share": 0.25}),
+        ({"image sizes": 0, "padding": 1.5}, {}),
+        ({"image sizes": "many", "padding": [0.1]}, {}),
+        ({}, {}),
+    ],
+)
+def test_sizes_and_padding_come_of_the_model(path: dict[str, Any], expected: object) -> None:
+    model = Event(0.5, "model", {"parameters": 1, "weights_sha256": "", "path": path})
+    found = measure((model, *EVENTS), {}, 1)
+    assert {k: found[k] for k in ("image_sizes", "padding_share") if k in found} == expected
+
+
 def test_phases_are_the_sum_of_their_stretches() -> None:
     stretches = intervals(EVENTS)
     assert (stretches[3].start, stretches[3].end) == (3.0, 5.0)

@@ -6,7 +6,15 @@ import pytest
 
 from dlbench import workloads
 from dlbench.errors import UserError
-from dlbench.planning.changes import changed, parsed, proven, read_value, recipe_of, texts_of
+from dlbench.planning.changes import (
+    changed,
+    parsed,
+    proven,
+    read_value,
+    recipe_of,
+    texts_of,
+    workload_of,
+)
 from dlbench.suites.extent import Value
 
 MNIST = "mnist-cnn"
@@ -31,6 +39,29 @@ def test_another_optimiser_keeps_the_rate_and_has_its_own_coefficients() -> None
     assert recipe["optimizer"]["lr"] == 0.01
     assert recipe["optimizer"]["beta1"] == 0.5
     assert "momentum" not in recipe["optimizer"]
+
+
+def test_a_size_brings_its_graph_and_recipe_under_the_same_name() -> None:
+    large, small = (workloads.find(f"voc2012-faster-rcnn{end}") for end in ("", "-small"))
+    found = workload_of(large.name, ["size=small", "optimizer.lr=0.002"])
+    assert found.name == large.name
+    assert found.graph is small.graph
+    assert found.recipe == {**small.recipe, "optimizer": {**small.recipe["optimizer"], "lr": 0.002}}
+    assert workload_of(large.name, []).graph is large.graph
+    assert proven(["size=small", "optimizer.lr=0.002"]) == ("size=small",)
+
+
+@pytest.mark.parametrize(
+    ("workload", "size", "words"),
+    [
+        ("voc2012-faster-rcnn", "tiny", r"has no size 'tiny'\. Its sizes: small\."),
+        ("voc2012-faster-rcnn", 3, r"has no size '3'\. Its sizes: small\."),
+        (MNIST, "small", r"has no size 'small'\. Its sizes: none but its own\."),
+    ],
+)
+def test_a_size_that_a_workload_does_not_have(workload: str, size: Value, words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        changed(workload, {"size": size})
 
 
 def test_parts_come_and_go() -> None:

@@ -15,13 +15,13 @@ from dlbench.planning.plan import Trial, draft
 STUDIES = ("elshawi2021", "gupta2023", "sohail2022", "tian2020", "zvyagin2021")
 SCALES = ("smoke", "short", "full")
 CONTENDERS = {
-    # 7 workloads x 6 frameworks; on the GPU without Theano, which has no packages for it
-    "elshawi2021": (42, 18, 77),
+    # 8 workloads x 6 frameworks; on the GPU without Theano, which has no packages for it
+    "elshawi2021": (48, 18, 88),
     "gupta2023": (54, 3, 54),
     # 2 frameworks x (20 + 30 numbers of epochs)
     "sohail2022": (12, 22, 100),
-    # 3 ways x (ResNet-18 with two optimisers + VGG16)
-    "tian2020": (9, 9, 9),
+    # 3 ways x (ResNet-18 with two optimisers + two forms of VGG16)
+    "tian2020": (12, 12, 12),
     # 18 points in 2 frameworks
     "zvyagin2021": (36, 12, 36),
 }
@@ -47,6 +47,16 @@ def test_every_suite_is_planned_at_every_scale(name: str, scale: str) -> None:
         assert trial.rows is None and trial.share is None, "the study had all of its data"
 
 
+def test_the_detector_is_small_at_the_smallest_scale_of_its_study() -> None:
+    trials = {scale: plan("elshawi2021", scale) for scale in ("smoke", "full")}
+    detector = {
+        scale: next(trial for trial in trials[scale] if trial.workload == "voc2012-faster-rcnn")
+        for scale in trials
+    }
+    assert detector["smoke"].changes == ("size=small",)
+    assert (detector["full"].changes, detector["full"].epochs) == ((), 100)
+
+
 def test_every_study_says_where_it_comes_from() -> None:
     for name in STUDIES:
         suite = suites.find(name)
@@ -57,9 +67,11 @@ def test_every_study_says_where_it_comes_from() -> None:
 def test_the_repeats_seeds_and_limits_of_the_studies() -> None:
     full = {name: plan(name, "full") for name in STUDIES}
     made = {name: max(t.repeat for t in trials) + 1 for name, trials in full.items()}
-    assert made == {"elshawi2021": 5, "gupta2023": 5, "sohail2022": 1, "tian2020": 1,
+    assert made == {"elshawi2021": 5, "gupta2023": 10, "sohail2022": 1, "tian2020": 1,
                     "zvyagin2021": 1}  # fmt: skip
-    assert full["gupta2023"][0].seed == 1234567
+    first = full["gupta2023"][0]
+    seeds = [t.seed for t in full["gupta2023"] if t.contender == first.contender]
+    assert sorted(seeds) == [1, 12, 123, 1234, *[1234567] * 6]
     assert full["zvyagin2021"][0].seed == 0
     assert {trial.seconds for trial in full["elshawi2021"]} == {86400.0}
     epochs = {t.workload: t.epochs for t in full["elshawi2021"]}
