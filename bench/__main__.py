@@ -7,7 +7,7 @@ import threading
 import time
 import traceback
 
-from bench import __version__, formats, full_memory
+from bench import __version__, determinism, formats, full_memory
 
 EXIT = {"ok": 0, "unsupported": 3, "import-failed": 4, "diverged": 5, "gpu-oom": 6, "oom": 7}
 _THREAD_VARIABLES = (
@@ -64,6 +64,8 @@ def _run(job, data, out, events):
         return "diverged", str(error)
     except Exception as error:
         traceback.print_exc()
+        if job["deterministic"] and determinism.is_refusal(error):
+            return "unsupported", "not deterministic: " + full_memory.described(error)
         full = full_memory.outcome(error, job["device"])
         return full or "crashed", full_memory.described(error)
 

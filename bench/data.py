@@ -45,7 +45,7 @@ class Split:
     def part(self, rows):
         """A split of these rows alone."""
         arrays = {name: array[rows] for name, array in self._arrays.items()}
-        other = Split(arrays, None, self._targets)
+        other = type(self)(arrays, None, self._targets)
         other._factor = self._factor
         return other
 

@@ -14,7 +14,7 @@ PHASES = (
 _JOB_KEYS = {
     "v": int, "id": str, "action": str, "framework": str, "version": str, "adapter": str,
     "variant": str, "device": str, "setting": str, "seed": int, "graph": dict, "recipe": dict,
-    "data": dict, "budget": dict, "inference": bool, "save": bool,
+    "data": dict, "budget": dict, "inference": bool, "deterministic": bool, "save": bool,
 }  # fmt: skip
 _CHOICES = {
     "action": ("train", "verify"),
@@ -45,6 +45,7 @@ def read_job(path):
     if not isinstance(job, dict) or job.get("v") != VERSION:
         raise BadJob("the job is not of version {}".format(VERSION))
     job.setdefault("inference", False)
+    job.setdefault("deterministic", False)
     for key, kind in _JOB_KEYS.items():
         if not isinstance(job.get(key), kind):
             raise BadJob("job.{} must be of type {}".format(key, kind.__name__))

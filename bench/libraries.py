@@ -24,11 +24,19 @@ def openmp_threads():
     return ctypes.CDLL(library).omp_get_max_threads() if library else None
 
 
+_NUM_THREADS = tuple(
+    "{}openblas_get_num_threads{}".format(prefix, suffix)
+    for prefix in ("", "scipy_")
+    for suffix in ("", "64_")
+)
+
+
 def openblas_threads():
-    """Of NumPy's OpenBLAS, whose functions carry a suffix where its integers have 64 bits."""
+    """Of NumPy's OpenBLAS, whose functions carry a suffix where its integers have 64 bits, and a
+    prefix since NumPy 1.26."""
     library = find(r"lib(scipy_)?openblas")
-    for name in ("openblas_get_num_threads", "openblas_get_num_threads64_"):
-        function = getattr(ctypes.CDLL(library), name, None) if library else None
+    for name in _NUM_THREADS if library else ():
+        function = getattr(ctypes.CDLL(library), name, None)
         if function is not None:
             return function()
     return None

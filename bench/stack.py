@@ -67,6 +67,7 @@ def describe(adapter):
         "implementation": platform.python_implementation(),
         "numpy": np.__version__,
         "cores": len(os.sched_getaffinity(0)),
+        "affinity": sorted(os.sched_getaffinity(0)),
         "packages": packages(),
         "variables": variables(),
         "libraries": math_libraries(),

@@ -1,5 +1,6 @@
 """One trial: load, build, train with every step timed, evaluate after each epoch, save."""
 
+import hashlib
 import math
 import os
 import time
@@ -9,6 +10,7 @@ import numpy as np
 from bench import (
     after_training,
     data,
+    determinism,
     gpus,
     host,
     metrics,
@@ -45,6 +47,7 @@ def run(job, data_folder, out, adapter, events):
     training = Training(job, model, splits, events)
     training.run()
     np.savez(os.path.join(out, "predictions.npz"), **training.predictions)
+    digests = training.digests()
     training.predictions = {}
     found = after_training.measure(job, model, splits, events)
     found["metrics"] = dict(training.metrics, **found["metrics"])
@@ -62,7 +65,7 @@ def run(job, data_folder, out, adapter, events):
         steps=training.steps,
         samples=training.samples,
         threads_alive=stack.os_threads(),
-        **found,
+        **dict(found, **digests),
     )
 
 
@@ -70,14 +73,15 @@ def prepare(job, adapter, events):
     """Set the framework up on the device that it was given, and tell what runs; the options."""
     options = options_of(job)
     seen = gpus.check() if options.device == "gpu" else []
+    asked = determinism.ask(adapter, options)  # some of it is read by what `set_up` starts
     adapter.set_up(options)
-    events.write("stack", gpus=seen, **stack.describe(adapter))
+    events.write("stack", gpus=seen, deterministic=asked, **stack.describe(adapter))
     return options
 
 
 def options_of(job):
     chosen = (job[key] for key in ("seed", "variant", "threads", "device", "setting"))
-    return Options(*chosen, gpu=job.get("gpu") or 0)
+    return Options(*chosen, gpu=job.get("gpu") or 0, deterministic=job.get("deterministic", False))
 
 
 class Training:
@@ -98,11 +102,20 @@ class Training:
         self._began = self._reported = clock()
         self._stopping = Stopping(self._recipe) if self._recipe.get("stopping") else None
         self._images = [spec["name"] for spec in job["graph"]["inputs"] if len(spec["shape"]) == 3]
+        self._seen_losses = hashlib.sha256()
 
     @property
     def best_epoch(self):
         """The epoch whose weights the result is of."""
         return self._stopping.best_epoch if self._stopping else self.epochs
+
+    def digests(self):
+        """What a repeat of the same seed ends with, too, if it repeats to the last bit."""
+        return {
+            "weights_sha256": weights.digest(self._model.weights()),
+            "predictions_sha256": weights.digest({"": self.predictions}),
+            "losses_sha256": self._seen_losses.hexdigest(),
+        }
 
     def run(self):
         while self.steps < self._steps_total:
@@ -160,6 +173,7 @@ class Training:
         train_s = clock() - started
         losses = self._model.losses(handles)
         _check_finite(losses, epoch)
+        self._seen_losses.update(np.asarray(losses, "<f8").tobytes())
         self._evaluate()
         validation = self._validate(epoch)
         self.epochs, self.loss = epoch, float(np.mean(losses))

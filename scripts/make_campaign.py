@@ -71,9 +71,13 @@ FAILURES = {
     Outcome.TIMEOUT: "It did not end within 24 h.",
     Outcome.CRASHED: "It was ended by SIGSEGV.",
 }
+GPU = {
+    "name": "An invented GPU", "memory_bytes": 16 << 30, "compute": "8.0", "processes": 0,
+    "persistence": True, "ecc": False, "clock_mhz": 1410, "clock_limit_mhz": 1980,
+}  # fmt: skip
 MACHINE = {
     "architecture": "x86_64", "cpu_model": "An invented processor", "cores_physical": 8,
-    "cores_logical": 16, "cores_usable": 16.0, "memory_bytes": 64 << 30, "gpus": ["invented"],
+    "cores_logical": 16, "cores_usable": 16.0, "memory_bytes": 64 << 30, "gpus": [GPU],
     "os": "none", "kernel": "none", "load_average": 0.2, "digest": "0123456789abcdef",
 }  # fmt: skip
 EPOCHS = 10

@@ -2,14 +2,18 @@
 
 An adapter is a package with the same four files in every framework:
 
-    __init__.py   VARIANTS, set_up(options), describe(), build(graph, recipe, options)
+    __init__.py   VARIANTS, set_up(options), describe(), deterministic(options),
+                  build(graph, recipe, options)
     layers.py     OPERATIONS, one function for each op; the layers, and where their weights are
     training.py   the losses and the optimisers
     model.py      the Model: how it trains, predicts, takes and gives weights
 
 `VARIANTS` are the ordinary ways to train in this framework, the default first. `set_up` sets
 threads, device and seeds before anything is built. `describe` tells what runs, as it is now:
-{"framework", "version", "threads", "kernels", …}.
+{"framework", "version", "threads", "pools", "kernels", …}; `pools` are all pools of threads, and
+`one_core` says in words what runs on one core whatever they have. `deterministic` is called before
+`set_up` where the trial asks for it: it sets what the release documents for it and returns that
+(`determinism.py`). An adapter whose framework documents nothing has no such function.
 
 Arrays that cross this interface are NumPy, in the canonical layout of FORMATS.md. A batch is
 {name: array} with the graph's inputs, targets and masks by name; real-valued targets have the
@@ -27,8 +31,14 @@ import time
 from bench.formats import Unsupported
 from bench.ops import extras_of, is_made, sources
 
-Options = collections.namedtuple("Options", "seed variant threads device setting gpu")
-Options.__new__.__defaults__ = (0,)  # `gpu`: which of the GPUs that the trial sees it trains on
+Options = collections.namedtuple("Options", "seed variant threads device setting gpu deterministic")
+# `gpu`: which of the GPUs that the trial sees it trains on. What is added here has a default, so
+# that adapters from outside go on working.
+Options.__new__.__defaults__ = (0, False)
+
+
+class Prepared(dict):
+    """A batch that `Model.prepared` has made: it is not prepared a second time."""
 
 
 class Model(abc.ABC):
@@ -39,14 +49,25 @@ class Model(abc.ABC):
 
     @abc.abstractmethod
     def train_step(self, batch):
-        """One optimiser step in training mode; returns the loss as a handle, not yet waited for."""
+        """One optimiser step in training mode; returns the loss as a handle, not yet waited for.
+
+        `batch` is of NumPy arrays, or is what `prepared` made of them.
+        """
+
+    def prepared(self, batch):
+        """The batch as a data loader of the framework would hand it to the loop: not timed.
+
+        That is a `Prepared`, with arrays of the framework's own in the host's memory: bringing
+        them to a GPU is part of the step.
+        """
+        return batch
 
     def train_epoch(self, batches, on_step):
         """Train on each batch and tell `on_step(loss handle, seconds)` of it.
 
         A framework that owns the loop (Keras' fit) has its own version of this.
         """
-        for batch in batches:
+        for batch in map(self.prepared, batches):
             start = time.monotonic()
             handle = self.train_step(batch)
             self.sync()
@@ -124,3 +145,21 @@ def spent_after(nodes, kept):
         if name not in kept:
             spent[node].append(name)
     return spent
+
+
+def steps_of(nodes, kept):
+    """[(node, the values that nobody reads after it)]: worked out once, walked in every step."""
+    spent = spent_after(nodes, kept)
+    return [(node, spent[node["name"]]) for node in nodes]
+
+
+def weighted_sum(parts):
+    """The sum of (weight, loss) as one would write it.
+
+    An eager framework also computes, and differentiates, a factor of 1 and a sum with 0.
+    """
+    total = None
+    for weight, loss in parts:
+        loss = loss if weight == 1 else weight * loss
+        total = loss if total is None else total + loss
+    return total

@@ -13,7 +13,8 @@ from bench.ops import ELEMENTWISE, shapes_of, sources
 class Layout:
     """Which vectors of a graph run through C,H,W, and how to turn arrays one way and the other."""
 
-    def __init__(self, graph):
+    def __init__(self, graph, folds=True):
+        """`folds`: whether a vector may run through C,H,W, where that saves moving an image."""
         self._nodes = {node["name"]: node for node in graph["nodes"]}
         shapes = shapes_of(graph)
         consumers = {}
@@ -24,7 +25,7 @@ class Layout:
         """{vector: [H, W, C]} for the vectors whose order inside is C,H,W."""
         self._kernels = {}
         for node in graph["nodes"]:
-            if node["op"] == "flatten" and len(shapes[node["inputs"][0]]) == 3:
+            if folds and node["op"] == "flatten" and len(shapes[node["inputs"][0]]) == 3:
                 chain, dense = [], []
                 if self._follow(node["name"], consumers, graph["outputs"], chain, dense):
                     image = shapes[node["inputs"][0]]

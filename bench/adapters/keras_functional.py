@@ -9,7 +9,7 @@ import numpy as np
 from keras import layers
 
 from bench.formats import Unsupported
-from bench.ops import nodes_for, open_shapes, sources
+from bench.ops import nodes_for, open_shapes, sources, states_read
 from bench.weights import is_frozen
 
 BACKEND = keras.backend.backend()
@@ -46,6 +46,10 @@ class Net:
 
     def layer(self, node):
         return self._layers[node["name"]]
+
+    def reads(self, states):
+        """Whether any of these states of an LSTM is read."""
+        return bool(set(states) & set(states_read(self._graph)))
 
     def inputs_for(self, names):
         """The names of the inputs that these values depend on, in the graph's order."""
@@ -169,14 +173,17 @@ def lstm(net, node, inputs, values, kind=layers.LSTM, **settings):
             output_shape=(steps,),
             name="mask_" + name,
         )(values[node["lengths"]])
+    states = [name + ":h", name + ":c"]
     layer = kind(
         node["units"],
         return_sequences=node["output"] == "sequence",
-        return_state=True,
+        return_state=net.reads(states),  # what nobody reads costs time, too
         name=layer_name(node),
         **settings,
     )
-    y, values[name + ":h"], values[name + ":c"] = net.keep(node, layer)(x, **given)
+    y = net.keep(node, layer)(x, **given)
+    if layer.return_state:
+        y, values[states[0]], values[states[1]] = y
     if node["lengths"] and node["output"] == "sequence":  # Keras repeats the last output
         y = layers.Lambda(
             lambda pair: pair[0] * ops.expand_dims(ops.cast(pair[1], "float32"), -1),

@@ -30,6 +30,12 @@ def blas_threads():
     return libraries.openblas_threads() or 1
 
 
+def pools(theano):
+    """All pools: of the BLAS, and of the loops that Theano compiles."""
+    threads = int(os.environ.get("OMP_NUM_THREADS") or 1) if theano.config.openmp else 1
+    return {"blas": blas_threads(), "openmp": threads}
+
+
 def import_theano():
     """Import Theano with these settings."""
     flags = ["floatX=float32", "base_compiledir=" + folder()]

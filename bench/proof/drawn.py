@@ -11,7 +11,7 @@ import copy
 import numpy as np
 
 from bench.data import BY_CLASS, REAL_VALUED
-from bench.ops import at_size, host_nodes, is_made, shapes_of, sizes_of
+from bench.ops import at_size, for_batch, host_nodes, is_made, shapes_of, sizes_of
 
 # ---- graphs -------------------------------------------------------------------------------------
 
@@ -103,11 +103,15 @@ class Batches:
         self._sizes = sizes_of(graph)
         self._shapes = shapes_of(graph)
 
-    def rows(self, count):
-        """New rows: inputs, targets and masks by name; images of one size, of several any."""
+    def rows(self, count, beside=None):
+        """New rows: inputs, targets and masks by name; images of one size, of several any.
+
+        `beside`: a batch that they are to stand in, whose images have one size.
+        """
         graph = self._graph
         if self._sizes:
-            graph = at_size(graph, self._sizes[self._random.randint(len(self._sizes))])
+            drawn = at_size(graph, self._sizes[self._random.randint(len(self._sizes))])
+            graph = drawn if beside is None else for_batch(graph, beside)
             self._shapes = shapes_of(graph)
         batch = {spec["name"]: self._input(spec, count) for spec in graph["inputs"]}
         for node in host_nodes(graph):
@@ -184,7 +188,7 @@ class Batches:
 
 def replaced(batch, which, others):
     """The batch with the rows `which` taken from other rows."""
-    if which.all():  # which may be of another size
+    if which.all():
         return others
     mixed = {name: value.copy() for name, value in batch.items()}
     for name, value in mixed.items():

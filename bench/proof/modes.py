@@ -3,9 +3,10 @@
 import numpy as np
 
 from bench import weights
+from bench.ops import host_nodes
 from bench.proof import drawn
 from bench.proof.compare import FLOOR, Mismatch, compare, compare_gradients, compare_values
-from bench.proof.noise import UNIT, Copies
+from bench.proof.noise import UNIT, Copies, largest
 from bench.proof.sides import ROWS
 
 _MANY = 40 * ROWS
@@ -14,6 +15,13 @@ _COUNTED = 12000
 """Values of each node to count: with fewer, a share that is wrong by 0.04 could be chance."""
 _MOST_VALUES = 4000000
 """Values of all nodes that are kept for it."""
+_AVERAGED = 12
+"""Draws of the reference, to know the mean of gradients with dropout and how far they stray."""
+_TAKEN = 4
+"""Draws of the release."""
+_MOST_ROWS = 1000
+_MOST_AVERAGED = 3000000
+"""Values of all nodes in all draws of the reference."""
 _SIGMAS = 6.0
 _EQUAL = 16 * UNIT
 """Relative: losses that are further apart than this are not the same number in float32."""
@@ -28,11 +36,13 @@ _CHANCE = 1e-6
 
 def evaluation(sides):
     """With dropout in the graph: none of it, twice the same, and nothing is changed by it."""
+    return {"error": max(_evaluated(sides, *pair) for pair in sides.dropping())}
+
+
+def _evaluated(sides, graph, model):
     batch = sides.batch()
-    wanted = sides.reference(sides.redrawn).activations(batch)
-    copies = Copies(sides.redrawn, sides.recipe)
-    spreads = copies.values(sides.start(), batch, wanted)
-    model = sides.with_dropout()
+    wanted = sides.reference(graph).activations(batch)
+    spreads = Copies(graph, sides.recipe).values(sides.start(), batch, wanted)
     worst = compare_values(sides.graph, model.activations(batch), wanted, spreads)
     first, again = model.predict(batch), model.predict(batch)
     for name in sides.graph["outputs"]:
@@ -42,21 +52,23 @@ def evaluation(sides):
             raise Mismatch("two evaluations of one batch differ", node=name)
     if weights.digest(model.weights()) != weights.digest(sides.start()):
         raise Mismatch("evaluation changed the weights or the running statistics")
-    return {"error": worst}
+    return worst
 
 
 def dropout(sides):
     """Training drops the stated share of what is not zero and scales the rest by 1/(1-rate)."""
     batch = drawn.Batches(sides.graph, sides.recipe, 18).rows(_rows_to_count(sides))
-    values = sides.with_dropout().activations(batch, training=True)
     worst = 0.0
-    for node in sides.redrawn["nodes"]:
-        if node["op"] == "dropout":
-            source = node["inputs"][0]
-            before = values[source] if source in values else batch[source]
-            worst = max(worst, _dropped(node, before, values[node["name"]]))
+    for graph, model in sides.dropping():
+        values = model.activations(batch, training=True)
+        for node in graph["nodes"]:
+            if node["op"] == "dropout":
+                source = node["inputs"][0]
+                before = values[source] if source in values else batch[source]
+                worst = max(worst, _dropped(node, before, values[node["name"]]))
     _steps_drop(sides)
     _gradients_drop(sides)
+    _gradients_scale(sides)
     return {"error": worst, "detail": "share dropped, against the stated one"}
 
 
@@ -143,6 +155,52 @@ def _gradients_drop(sides):
         except Mismatch:
             if last:
                 raise
+
+
+def _gradients_scale(sides):
+    """On the whole, what lies before dropout gets the gradient that the reference gets.
+
+    A gradient that is masked, but not scaled, is too small by the share that is dropped. One
+    release's mask is not the other's, so what is compared is an average over masks: how much of
+    the reference's mean gradient there is in a draw, over all parameters before a dropout. The rows
+    are all the same one, so that only the masks differ. How far it strays by chance is measured
+    with the reference itself: with few values, by so much that hardly anything can be told.
+    """
+    nodes = sides.upstream_of([node["name"] for node in sides.dropouts])
+    values = sum(int(np.prod(node["shape"])) for node in sides.graph["nodes"])
+    rows = min(_MOST_ROWS, _MOST_AVERAGED // (values * _AVERAGED))
+    if rows < sides.size or host_nodes(sides.graph):
+        return
+    batch = {name: np.repeat(value[:1], rows, axis=0) for name, value in sides.batch().items()}
+    reference = sides.reference(sides.redrawn)
+    draws = [reference.backward(batch)[1] for _ in range(_AVERAGED)]
+    keys = [(n, p) for n, values in draws[0].items() for p in values if n in nodes]
+    mean = {key: np.mean([draw[key[0]][key[1]] for draw in draws], axis=0) for key in keys}
+    parts = {key: _parts(draws, key, mean[key]) for key in keys}
+    # one that is next to nothing beside the others is rounding alone in float32
+    least = 1e-4 * max([largest(value) for value in mean.values()] or [0.0])
+    telling = [
+        key for key in keys if largest(mean[key]) > least and 0 < np.std(parts[key], ddof=1) < 0.3
+    ]
+    if not telling:
+        return
+    strays = np.std(np.mean([parts[key] for key in telling], axis=0), ddof=1)
+    room = max(0.05, 8 * strays * np.sqrt(1.0 / _TAKEN + 1.0 / _AVERAGED))
+    model = sides.with_dropout()
+    for _ in range(2):
+        got = [model.gradients(batch)[1] for _ in range(_TAKEN)]
+        share = float(np.mean([_parts(got, key, mean[key]) for key in telling]))
+        if abs(share - 1) <= room:
+            return
+    names = ", ".join(node["name"] for node in sides.dropouts)
+    detail = "gradients before dropout are {:.3f} times as large as they should be".format(share)
+    raise Mismatch(detail, abs(share - 1), float(room), names)
+
+
+def _parts(draws, key, mean):
+    """How much of the mean gradient there is in each draw."""
+    square = max(float(np.sum(np.square(mean))), 1e-60)
+    return [float(np.sum(draw[key[0]][key[1]] * mean)) / square for draw in draws]
 
 
 def _first_of_epoch(model, batch):

@@ -30,6 +30,8 @@ LONG = 100
 FEW = 8
 """Steps of each other optimiser."""
 _TRIES = 12
+_GENTLER = 4
+"""Times that the gentle steps may be tried, each time smaller."""
 _MOST_VALUES = 40_000_000
 """Values that the reference may keep for one batch: a larger batch is proven with fewer rows."""
 
@@ -110,7 +112,8 @@ class Sides:
             near = rows_at_kinks(self.graph, self.recipe, values, batch)
             if not near.any():
                 return batch, True
-            batch = drawn.replaced(batch, near, batches.rows(int(near.sum())))
+            beside = None if near.all() else batch
+            batch = drawn.replaced(batch, near, batches.rows(int(near.sum()), beside))
         self._tries = 1  # a graph of so many values has a kink in nearly every row
         return batch, False
 
@@ -144,6 +147,21 @@ class Sides:
 
     def with_dropout(self):
         return self._loaded(self.built_redrawn())
+
+    @once
+    def built_as_stated(self):
+        """The release's model with the graph's own rates of dropout."""
+        return self._build(self.graph)
+
+    def dropping(self):
+        """[(graph, model)] that drop: with rates drawn anew, and with those that no draw is like.
+
+        What people write is mostly like what is drawn, and costs no model of its own.
+        """
+        pairs = [(self.redrawn, self.with_dropout())]
+        if any(node["rate"] and not 0.2 <= node["rate"] <= 0.7 for node in self.dropouts):
+            pairs.append((self.graph, self._loaded(self.built_as_stated())))
+        return pairs
 
     def _loaded(self, model):
         model.load(self.start())
@@ -190,10 +208,23 @@ class Sides:
 
     @once
     def gentle_walk(self):
-        """Small steps of SGD, without dropout: what the trial's own loop is held against."""
-        recipe = self.recipes()["sgd"]
-        model = self.loaded(self.plain, recipe)
-        return self._walk(model, self.plain, recipe, [self.size] * FEW + [self.partial], 16)
+        """Small steps of SGD, without dropout: what the trial's own loop is held against.
+
+        The loop can't begin again where a walk would, so where these steps diverge (one gradient is
+        far larger than the others, by which they are chosen) smaller ones are taken.
+        """
+        recipe, sizes = self.recipes()["sgd"], [self.size] * FEW + [self.partial]
+        for _ in range(_GENTLER):
+            model = self.loaded(self.plain, recipe)
+            walk = self._walk(model, self.plain, recipe, sizes, 16)
+            if not walk.began_again:
+                break
+            (loss, gradients, _), rate = self.wanted_gradients()[0], recipe["optimizer"]["lr"]
+            squares = sum(np.square(g).sum() for v in gradients.values() for g in v.values())
+            # one step along the slope takes a hundredth of the loss away, at most
+            slower = min(rate / 37, 0.0113 * abs(loss) / max(squares, 1e-30)) or rate / 37
+            recipe = dict(recipe, optimizer=dict(recipe["optimizer"], lr=slower))
+        return walk
 
     def optimizer_walk(self, name):
         """Training with another optimiser and other attributes."""
@@ -219,9 +250,8 @@ class Sides:
         Two epochs, and a prediction before each: what is compiled or kept for it must not go stale,
         and the optimiser's state must outlast both.
         """
-        recipe = self.recipes()["sgd"]
+        batches, recipe = self.gentle_walk().batches, self.gentle_walk().recipe
         model, handles = self.loaded(self.plain, recipe), []
-        batches = self.gentle_walk().batches
 
         def on_step(handle, _seconds):
             handles.append(handle)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from bench import data
+from bench.ops import host_nodes
 from bench.proof.compare import Mismatch, compare, compare_values
 from bench.proof.noise import FACTOR, UNIT, Copies, largest
 from bench.proof.sides import LONG, STEPS
@@ -103,7 +104,7 @@ def repeat(sides):
 
 
 def prediction(sides):
-    """After training, predictions are those of the weights that were learnt."""
+    """After training, predictions are those of the weights that were learnt; of one row, too."""
     _, model = sides.gentle_epoch()
     learnt = model.weights()
     reference = sides.reference()
@@ -112,4 +113,9 @@ def prediction(sides):
     spreads = Copies(sides.plain, sides.recipe).values(learnt, sides.batch(), wanted)
     outputs = {name: wanted[name] for name in sides.graph["outputs"]}
     worst = compare_values(sides.graph, model.predict(sides.batch()), outputs, spreads)
+    if not host_nodes(sides.graph):  # whose rows are regions
+        first = {name: value[:1] for name, value in sides.batch().items()}
+        alone = {name: value[:1] for name, value in outputs.items()}
+        got = model.predict(first)
+        worst = max(worst, compare_values(sides.graph, got, alone, spreads, "one row: "))
     return {"error": worst}

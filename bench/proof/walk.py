@@ -22,7 +22,10 @@ from bench.weights import is_frozen
 
 _LARGEST_LOSS = 1e8
 _LARGEST_WEIGHT = 1e4
-"""Beyond these training diverges: float32 ends at 3e38, and a few layers' product is soon there."""
+"""Beyond these training diverges: float32 ends at 3e38, and a few layers' product is soon there.
+
+A loss that is large from the first step on does not say so: it is held against that one.
+"""
 
 
 class Walk:
@@ -34,12 +37,16 @@ class Walk:
         self._names = {node["name"] for node in self._nodes} - self._frozen
         self.model, self.reference = model, reference
         self._copies = Copies(graph, recipe)
-        self._recipe = recipe
+        self.recipe = recipe
         self._optimizers = [Optimizer(recipe) for _ in range(3)]
         self._relative, self._sizes = {True: {}, False: {}}, set()
+        self._widest = {}
+        """The largest spread of each gradient that is rounding alone, since training began."""
         self._handles = []
         self._new_model = lambda: sides.loaded(graph, recipe)
         self.weights = self._start = sides.start()
+        self.began_again = False
+        """Whether training diverged, and both sides went back to the first weights."""
         self.batches = []
         self.parameters, self.statistics = [], []
         """For each step the error of what moved, or the Mismatch."""
@@ -81,8 +88,8 @@ class Walk:
 
     def _set_rate(self):
         """With a schedule, another learning rate for each step."""
-        if self._recipe.get("schedule"):
-            rate = drawn.rate(self._recipe, len(self.batches))
+        if self.recipe.get("schedule"):
+            rate = drawn.rate(self.recipe, len(self.batches))
             self.model.set_rate(rate)
             for optimizer in self._optimizers:
                 optimizer.rate = rate
@@ -139,11 +146,13 @@ class Walk:
         """
         exact = self.reference.backward(batch)
         size = max(largest(v) for values in self.weights.values() for v in values.values())
-        if abs(exact[0]) < _LARGEST_LOSS and size < _LARGEST_WEIGHT:
+        first = abs(self.wanted_losses[0]) if self.wanted_losses else np.inf
+        if abs(exact[0]) < max(_LARGEST_LOSS, 1e4 * first) and size < _LARGEST_WEIGHT:
             return exact, False
         self.ended()
+        self.began_again = True
         self.model, self.weights = self._new_model(), self._start
-        self._optimizers = [Optimizer(self._recipe) for _ in range(3)]
+        self._optimizers, self._widest = [Optimizer(self.recipe) for _ in range(3)], {}
         self.reference.load(self.weights)
         return self.reference.backward(batch), True
 
@@ -176,19 +185,24 @@ class Walk:
             for node, parameters in values.items():
                 for name, value in parameters.items():
                     key, size = (node, name), max(largest(value), 1e-30)
-                    own = part.get(key, 0.0)
-                    relative[key] = max(relative.get(key, 0.0), own / size)
-                    spreads[key] = max(own, doubt * relative[key] * size)
+                    own, lost = part.get(key, 0.0), relative.get((key, "lost"), 0.0)
+                    if FACTOR * own < size:
+                        relative[key] = max(relative.get(key, 0.0), own / size)
+                    else:  # its size is chance: it says nothing of the rounding to come
+                        lost = relative[key, "lost"] = max(lost, own)
+                    estimate = max(relative.get(key, 0.0) * size, lost * (size <= FACTOR * lost))
+                    spreads[key] = max(own, doubt * estimate)
         return max(spread, doubt * relative[None] * abs(loss)), spreads
 
     def _steps(self, here, exact, spreads):
         """(how far each parameter should go, what rounding may add to or take from that)."""
         _, gradients, state = exact
+        shifts = self._shifts(gradients, spreads)
         exact_steps, above, below = (
-            optimizer.steps(here, _shifted(gradients, spreads, shift))
-            for optimizer, shift in zip(self._optimizers, (0.0, FACTOR, -FACTOR))
+            optimizer.steps(here, _shifted(gradients, shifts, side))
+            for optimizer, side in zip(self._optimizers, (0.0, 1.0, -1.0))
         )
-        longest = _longest_step(self._recipe["optimizer"], len(self.batches) + 1)
+        longest = _longest_step(self.recipe["optimizer"], len(self.batches) + 1)
         wanted, room = {}, {}
         for node, steps in exact_steps.items():
             wanted[node] = {name: -step for name, step in steps.items()}
@@ -202,6 +216,23 @@ class Walk:
                 wanted.setdefault(node, {})[name] = value - here[node][name]
                 room.setdefault(node, {})[name] = FACTOR * spreads[node, name]
         return wanted, room
+
+    def _shifts(self, gradients, spreads):
+        """How far rounding may move each gradient.
+
+        Adam and Adadelta divide by what they have seen, so of a gradient that is rounding alone a
+        small one behind a large one gives a short step, and all are drawn from one lot: with the
+        largest spread up to now no step of any such row of gradients is longer than `longest` says.
+        """
+        shifts = {}
+        for node, values in gradients.items():
+            for name, value in values.items():
+                own = shifts[node, name] = FACTOR * spreads[node, name]
+                if self.recipe["optimizer"]["name"] != "sgd":
+                    widest = max(own, self._widest.get((node, name), 0.0))
+                    shifts[node, name] = np.where(np.abs(value) > own, own, widest)
+                    self._widest[node, name] = widest
+        return shifts
 
 
 def _longest_step(optimizer, number):
@@ -223,11 +254,11 @@ def _longest_step(optimizer, number):
     return (1 - first) / np.sqrt(1 - second) * np.sqrt(seen) / steady
 
 
-def _shifted(gradients, spreads, shift):
-    if not shift:
+def _shifted(gradients, shifts, side):
+    if not side:
         return gradients
     return {
-        node: {name: value + shift * spreads[node, name] for name, value in values.items()}
+        node: {name: value + side * shifts[node, name] for name, value in values.items()}
         for node, values in gradients.items()
     }
 

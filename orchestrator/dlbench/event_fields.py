@@ -16,6 +16,7 @@ PHASES = (
 )  # fmt: skip
 _MOST_METRICS = 100
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 _LARGEST_COUNT = 2**53
 _MOST_TIMES = 10_000
 """Of predictions."""
@@ -99,6 +100,10 @@ def _text_or_none(value: object) -> bool:
     return value is None or isinstance(value, str)
 
 
+def _digest_or_none(value: object) -> bool:
+    return value is None or (isinstance(value, str) and _DIGEST.fullmatch(value) is not None)
+
+
 def _name(value: object) -> bool:
     return isinstance(value, str) and _NAME.fullmatch(value) is not None
 
@@ -157,6 +162,9 @@ EVENTS: dict[str, dict[str, Callable[[Any], bool]]] = {
         "latency_ms": _times_or_none,
         "forward_ms": _times_or_none,
         "backward_ms": _times_or_none,
+        "weights_sha256": _digest_or_none,
+        "predictions_sha256": _digest_or_none,
+        "losses_sha256": _digest_or_none,
     },
     "error": {"outcome": _text, "message": _text},
     "end": {},

@@ -48,6 +48,8 @@ class Job(TypedDict):
     budget: dict[str, int | None]
     data: dict[str, Any]
     inference: bool
+    deterministic: bool
+    """Whether the framework is asked for kernels that repeat to the last bit."""
     save: bool
 
 

@@ -1,9 +1,39 @@
-"""mnist-cnn as a fluent user of each framework would write it, without dlbench: the baselines.
+"""Small models as a fluent user of each framework would write them, without dlbench: the baselines.
 
-A module has the name of the adapter it is held against and one function,
-`make(images, labels)`: images float32 NHWC in 0..1, labels int32, cut into batches beforehand;
-it returns `run(ks, done)`, which trains on these batches in turn and calls `done()` after each.
+A module has the name of the adapter it is held against and one function, `make(kind)`. It returns
+`run(batches)`, which trains on batches of NumPy arrays by name (images float32 NHWC in 0..1, the
+rest int32) and returns the seconds of each step. The kinds:
+
+    cnn      mnist-cnn
+    mlp      mnist-mlp
+    lstm     imdb-lstm, with LSTM's sizes below
+    resnet   cifar10-resnet18, with WIDTHS channels
 """
+
+import time
+
+KINDS = ("cnn", "mlp", "lstm", "resnet")
+CNN_ALONE = ("paddle", "tensorflow1", "theano")
+"""Adapters of which only this kind is written by hand."""
 
 SAME = {"keras2": "keras", "keras3": "keras"}
 """Adapters whose loop by hand is written the same way: the module that has it."""
+
+LSTM = {"length": 60, "vocabulary": 1000, "width": 32, "units": 64}
+WIDTHS = (16, 32, 64, 128)
+"""The sizes of the models that are trained in small."""
+
+
+def timed(ready, step):
+    """A loop that takes the time of `step(*ready(batch))`, without what a data loader does."""
+
+    def run(batches):
+        seconds = []
+        for batch in batches:
+            arrays = ready(batch)
+            start = time.monotonic()
+            step(*arrays)
+            seconds.append(time.monotonic() - start)
+        return seconds
+
+    return run

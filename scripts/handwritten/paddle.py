@@ -4,8 +4,10 @@ import paddle
 from paddle import nn
 from paddle.nn import functional as F
 
+from handwritten import timed
 
-class Net(nn.Layer):
+
+class Cnn(nn.Layer):
     def __init__(self):
         super().__init__()
         self.conv1 = nn.Conv2D(1, 32, 3)
@@ -23,19 +25,19 @@ class Net(nn.Layer):
         return self.dense2(x)
 
 
-def make(images, labels):
-    xs = [paddle.to_tensor(batch.transpose(0, 3, 1, 2).copy()) for batch in images]
-    ys = [paddle.to_tensor(batch) for batch in labels]
-    net = Net()
+def make(kind):
+    net = Cnn()
     optimizer = paddle.optimizer.Momentum(0.01, 0.5, parameters=net.parameters())
     net.train()
 
-    def run(ks, done):
-        for k in ks:
-            loss = F.cross_entropy(net(xs[k]), ys[k])
-            loss.backward()
-            optimizer.step()
-            optimizer.clear_grad()
-            done()
+    def ready(batch):
+        image = batch["image"].transpose(0, 3, 1, 2).copy()
+        return paddle.to_tensor(image), paddle.to_tensor(batch["label"])
 
-    return run
+    def step(image, label):
+        loss = F.cross_entropy(net(image), label)
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+
+    return timed(ready, step)

@@ -7,8 +7,11 @@ from theano.sandbox.rng_mrg import MRG_RandomStreams
 from theano.tensor.nnet import conv2d
 from theano.tensor.signal.pool import pool_2d
 
+from handwritten import timed
 
-def make(images, labels):
+
+def cnn(x):
+    """(Logits, parameters)."""
     random = np.random.RandomState(0)
     streams = MRG_RandomStreams(1)
 
@@ -28,12 +31,17 @@ def make(images, labels):
     w3, b3 = weight(9216, 128), zeros(128)
     w4, b4 = weight(128, 10), zeros(10)
     parameters = [w1, b1, w2, b2, w3, b3, w4, b4]
-    x, y = T.tensor4(dtype="float32"), T.ivector()
     net = T.nnet.relu(conv2d(x, w1) + b1.dimshuffle("x", 0, "x", "x"))
     net = T.nnet.relu(conv2d(net, w2) + b2.dimshuffle("x", 0, "x", "x"))
     net = drop(pool_2d(net, (2, 2), ignore_border=True), 0.25).flatten(2)
     net = drop(T.nnet.relu(T.dot(net, w3) + b3), 0.5)
-    probabilities = T.nnet.softmax(T.dot(net, w4) + b4)
+    return T.dot(net, w4) + b4, parameters
+
+
+def make(kind):
+    x, y = T.tensor4(dtype="float32"), T.ivector()
+    logits, parameters = cnn(x)
+    probabilities = T.nnet.softmax(logits)
     loss = T.nnet.categorical_crossentropy(probabilities, y).mean()
     updates = []
     for parameter, gradient in zip(parameters, T.grad(loss, parameters)):
@@ -41,11 +49,8 @@ def make(images, labels):
         moved = np.float32(0.5) * velocity - np.float32(0.01) * gradient
         updates += [(velocity, moved), (parameter, parameter + moved)]
     train = theano.function([x, y], loss, updates=updates)
-    xs = [batch.transpose(0, 3, 1, 2).copy() for batch in images]
 
-    def run(ks, done):
-        for k in ks:
-            train(xs[k], labels[k])
-            done()
+    def ready(batch):
+        return batch["image"].transpose(0, 3, 1, 2).copy(), batch["label"]
 
-    return run
+    return timed(ready, train)

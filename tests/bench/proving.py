@@ -40,7 +40,7 @@ def write_graph(
     """The job that proves this graph, with random data."""
     folder.mkdir(parents=True)
     arrays = arrays_for(dict(graph), dict(recipe), 2 * _ROWS, seed)
-    arrays["row"] = np.arange(2 * _ROWS, dtype=np.int32)  # no two rows are equal
+    arrays["number_of_the_row"] = np.arange(2 * _ROWS, dtype=np.int32)  # no two rows are equal
     splits: dict[str, dict[str, str]] = {"train": {}, "test": {}}
     for name, values in arrays.items():
         for split, part in (("train", values[:_ROWS]), ("test", values[_ROWS:])):

@@ -1,5 +1,10 @@
 """Random legal graphs with recipes and data: every op, attribute, branch, head, mask and state.
 
+Sizes are small, but nothing that the formats allow is left out because it is odd: paddings wider
+than a kernel, strides wider than an image, one class, one word, one step, batches of one row, a
+value that is read five times by one node, losses of weight 0, targets that are inputs, and names
+that a framework, Python or a file system has a use of its own for.
+
     graph, recipe = drawn(Dice(7))
     arrays = arrays_for(graph, recipe, rows=40, seed=7)
 
@@ -23,8 +28,14 @@ Arrays = dict[str, np.ndarray]
 NAMES = (
     "values", "items", "forward", "weight", "name", "self", "graph", "call", "layers", "training",
     "grad", "data", "bias", "input", "output", "keys", "T", "params", "state", "lambda", "class",
+    "dense1_1", "Dense1", "DENSE1", "x", "X", "conv2d_1", "a__b", "z_", "node_x", "None", "loss",
+    "kernel", "gamma", "moving_mean", "module", "eval", "train", "shape", "dtype", "losses", "h",
+    "c", "inputs", "outputs", "model", "init", "apply", "variables", "hybrid_forward", "prefix",
+    "scope", "update", "copy", "add", "build", "built", "trainable", "n" * 120,
 )  # fmt: skip
-"""Names that some framework, or Python, has a use of its own for."""
+"""Names that some framework, or Python, has a use of its own for; or differ by their case alone."""
+TARGETS = ("label", "target", "y", "loss", "values", "training", "sample_weight", "mask", "index")
+"""Names of data arrays that are no inputs."""
 
 
 class Dice:
@@ -56,11 +67,19 @@ class _Drawing:
         self.tokens: list[str] = []
         self.lengths: dict[int, str] = {}
         """By the number of steps that they are lengths of."""
-        self.vocabularies: dict[str, int] = {}
+        self.sized = False
+        """Whether some image comes in several sizes."""
         self._names = [name for name in NAMES if dice.chance(0.3)]
+        for place in range(len(self._names) - 1, 0, -1):
+            other = dice.integer(0, place)
+            self._names[place], self._names[other] = self._names[other], self._names[place]
 
     def name(self) -> str | None:
         return self._names.pop() if self._names and self.dice.chance(0.4) else None
+
+    def init(self) -> str:
+        return self.dice.choice(("glorot-uniform", "glorot-uniform", "he-normal", "orthogonal",
+                                 "uniform-0.3"))  # fmt: skip
 
     def keep(self, name: str, shape: tuple[int, ...]) -> None:
         self.reals.append(name)
@@ -91,6 +110,7 @@ def _graph(dice: Dice, ops: int) -> dict[str, Any]:
     drawing = _Drawing(dice)
     for number in range(dice.integer(1, 3)):
         _input(drawing, number)
+    inputs = set(drawing.reals)
     wanted, tries = dice.integer(1, ops), 0
     while wanted and tries < 20 * ops:
         tries += 1
@@ -98,19 +118,27 @@ def _graph(dice: Dice, ops: int) -> dict[str, Any]:
             wanted -= DRAW[dice.choice(_OFTEN)](drawing)
         except GraphError:
             continue
-    made = [name for name in drawing.reals if not name.startswith("in")]
+    made = [name for name in drawing.reals if name not in inputs]
     if not made:
         raise GraphError("nothing was made")
-    outputs = {made[-1]} | {dice.choice(made) for _ in range(dice.integer(0, 2))}
+    outputs = {made[-1]} | {dice.choice(made) for _ in range(dice.choice((0, 1, 1, 2, 2, 4)))}
     drawing.graph.outputs(*sorted(outputs))
     return drawing.graph.to_json()
 
 
 def _input(drawing: _Drawing, number: int) -> None:
-    dice, g, name = drawing.dice, drawing.graph, f"in{number}"
-    kind = dice.choice(("image", "image", "vector", "sequence", "tokens", "board", "token"))
+    dice, g, name = drawing.dice, drawing.graph, drawing.name() or f"in{number}"
+    kind = dice.choice(
+        ("image", "image", "image", "vector", "sequence", "tokens", "board", "token")
+    )
     if kind == "image":
-        drawing.keep(g.input(name, shape := _image(dice)), shape)
+        shape = _image(dice)
+        sizes: list[tuple[int, int]] = []
+        if not drawing.sized and dice.chance(0.05):
+            sizes = [(shape[0], shape[1]), (shape[0] + dice.integer(1, 4), shape[1]),
+                     (shape[0] + 5, shape[1] + dice.integer(1, 5))]  # fmt: skip
+            drawing.sized = True
+        drawing.keep(g.input(name, shape, sizes=sizes), shape)
     elif kind == "vector":
         drawing.keep(g.input(name, shape := (dice.integer(1, 7),)), shape)
     elif kind == "sequence":
@@ -124,14 +152,18 @@ def _input(drawing: _Drawing, number: int) -> None:
         drawing.tokens.append(g.input(name, shapes[kind], "int32"))
 
 
-def _image(dice: Dice) -> tuple[int, ...]:
-    return (dice.integer(1, 8), dice.integer(1, 8), dice.integer(1, 4))
+def _image(dice: Dice) -> tuple[int, int, int]:
+    if dice.chance(0.07):
+        return (1, 1, dice.integer(1, 4))
+    return (dice.integer(1, 9), dice.integer(1, 9), dice.choice((1, 1, 2, 3, 4, 9)))
 
 
 # ---- nodes: each function adds one, or returns False -----------------------------------------
 
 
-def _padding(dice: Dice, size: tuple[int, int], most: int) -> Any:
+def _padding(dice: Dice, size: tuple[int, int], most: int, wide: bool = False) -> Any:
+    if wide and dice.chance(0.1):  # more than a kernel: what it sees there is padding alone
+        return tuple((dice.integer(0, 6), dice.integer(0, 6)) for _ in size)
     if dice.chance(0.3):
         return "valid"
     if dice.chance(0.3):
@@ -146,23 +178,30 @@ def _conv2d(d: _Drawing) -> bool:
     x = d.any_of(3)
     if x is None:
         return False
-    size = (d.dice.integer(1, 4), d.dice.integer(1, 4))
+    size = _window(d.dice)
     made = d.graph.conv2d(
-        x, d.dice.integer(1, 5), size, stride=(d.dice.integer(1, 3), d.dice.integer(1, 3)),
-        padding=_padding(d.dice, size, 3), bias=d.dice.chance(0.6), frozen=d.dice.chance(0.1),
-        name=d.name(),
+        x, d.dice.choice((1, 2, 3, 4, 5, 17)), size, stride=_stride(d.dice),
+        padding=_padding(d.dice, size, 3, wide=True), bias=d.dice.chance(0.6),
+        frozen=d.dice.chance(0.1), init=d.init(), name=d.name(),
     )  # fmt: skip
     return _kept(d, made)
+
+
+def _window(dice: Dice) -> tuple[int, int]:
+    return (dice.choice((1, 2, 3, 4, 7)), dice.choice((1, 2, 3, 4, 7)))
+
+
+def _stride(dice: Dice) -> tuple[int, int]:
+    return (dice.choice((1, 1, 2, 3, 5)), dice.choice((1, 1, 2, 3, 5)))
 
 
 def _pool(d: _Drawing, op: str) -> bool:
     x = d.any_of(3)
     if x is None:
         return False
-    size = (d.dice.integer(1, 4), d.dice.integer(1, 4))
+    size = _window(d.dice)
     made = getattr(d.graph, op)(
-        x, size, stride=(d.dice.integer(1, 3), d.dice.integer(1, 3)),
-        padding=_padding(d.dice, size, 3), name=d.name(),
+        x, size, stride=_stride(d.dice), padding=_padding(d.dice, size, 6), name=d.name()
     )  # fmt: skip
     return _kept(d, made)
 
@@ -175,7 +214,8 @@ def _global(d: _Drawing, op: str) -> bool:
 def _batchnorm(d: _Drawing) -> bool:
     x = d.any_of(1, 2, 3)
     return x is not None and _kept(d, d.graph.batchnorm(
-        x, keep=d.dice.number(0.1, 0.99), epsilon=d.dice.choice((1e-5, 1e-3, 0.1)),
+        x, keep=d.dice.choice((0.0, 1.0, 0.99, usual := d.dice.number(0.1, 0.99), usual, usual)),
+        epsilon=d.dice.choice((1e-8, 1e-5, 1.001e-5, 1e-3, 0.1, 3.0)),
         unbiased=d.dice.chance(0.5), name=d.name(),
     ))  # fmt: skip
 
@@ -183,16 +223,17 @@ def _batchnorm(d: _Drawing) -> bool:
 def _dense(d: _Drawing) -> bool:
     x = d.any_of(1, 2)
     return x is not None and _kept(d, d.graph.dense(
-        x, d.dice.integer(1, 6), bias=d.dice.chance(0.7), frozen=d.dice.chance(0.1),
-        name=d.name(),
+        x, d.dice.choice((1, 2, 3, 4, 5, 6, 33)), bias=d.dice.chance(0.7),
+        frozen=d.dice.chance(0.1), init=d.init(), name=d.name(),
     ))  # fmt: skip
 
 
 def _embedding(d: _Drawing) -> bool:
     if not d.tokens:
         return False
-    x, vocabulary = d.dice.choice(d.tokens), d.dice.integer(1, 9)
-    return _kept(d, d.graph.embedding(x, vocabulary, d.dice.integer(1, 5), name=d.name()))
+    x, vocabulary = d.dice.choice(d.tokens), d.dice.choice((1, 2, 3, 5, 9, 300))
+    units = d.dice.integer(1, 5)
+    return _kept(d, d.graph.embedding(x, vocabulary, units, init=d.init(), name=d.name()))
 
 
 def _lstm(d: _Drawing) -> bool:
@@ -214,7 +255,8 @@ def _lstm(d: _Drawing) -> bool:
         lengths = d.lengths[steps]
     made = d.graph.lstm(
         x, units, lengths=lengths, initial=initial,
-        output=d.dice.choice(("sequence", "last")), name=d.name(),
+        output=d.dice.choice(("sequence", "last")), init=d.init(), recurrent_init=d.init(),
+        name=d.name(),
     )  # fmt: skip
     _kept(d, made)
     for state in (f"{made}:h", f"{made}:c"):
@@ -229,7 +271,7 @@ def _elementwise(d: _Drawing, op: str) -> bool:
 
 def _dropout(d: _Drawing) -> bool:
     x = d.any_of(1, 2, 3)
-    rate = d.dice.choice((0.0, 0.02, 0.25, 0.5, 0.9))
+    rate = d.dice.choice((0.0, 0.02, 0.25, 0.5, 0.9, 0.99))
     return x is not None and _kept(d, d.graph.dropout(x, rate, name=d.name()))
 
 
@@ -238,7 +280,7 @@ def _add(d: _Drawing) -> bool:
     if x is None:
         return False
     same = [name for name in d.reals if d.shapes[name] == d.shapes[x]]
-    others = [d.dice.choice(same) for _ in range(d.dice.integer(1, 2))]
+    others = [d.dice.choice(same) for _ in range(d.dice.choice((1, 1, 2, 2, 5)))]
     return _kept(d, d.graph.add(x, *others, name=d.name()))
 
 
@@ -247,7 +289,7 @@ def _concat(d: _Drawing) -> bool:
     if x is None:
         return False
     same = [name for name in d.reals if d.shapes[name][:-1] == d.shapes[x][:-1]]
-    others = [d.dice.choice(same) for _ in range(d.dice.integer(1, 2))]
+    others = [d.dice.choice(same) for _ in range(d.dice.choice((0, 1, 1, 2, 2, 5)))]
     return _kept(d, d.graph.concat(x, *others, name=d.name()))
 
 
@@ -288,57 +330,86 @@ _OFTEN = [*DRAW, *("conv2d", "lstm", "maxpool", "avgpool", "dense") * 2, "conv2d
 
 
 def _recipe(dice: Dice, graph: dict[str, Any]) -> dict[str, Any]:
-    losses, metrics = [], []
+    losses: list[dict[str, Any]] = []
+    metrics: list[dict[str, Any]] = []
+    shapes = _shapes(graph)
+    inputs = {spec["name"]: (tuple(spec["shape"]), spec["dtype"]) for spec in graph["inputs"]}
+    names = [name for name in TARGETS if name not in inputs]
     for number, output in enumerate(graph["outputs"]):
         for head in range(dice.choice((0, 1, 1, 1, 2))):
             name, target = dice.choice(recipes.LOSSES), f"target{number}{head}"
+            if names and dice.chance(0.3):
+                target = names.pop(dice.integer(0, len(names) - 1))
+            fitting = [key for key, kind in inputs.items() if kind == (shapes[output], "float32")]
+            if fitting and name in ("mean-squared-error", "mean-absolute-error", "smooth-l1"):
+                target = dice.choice((target, fitting[0]))  # what an autoencoder learns
             mask = f"mask{number}{head}" if dice.chance(0.3) else None
-            weight = dice.choice((1.0, 1.0, 0.3, 2.5, 0.0))
+            weight = dice.choice((1.0, 1.0, 0.3, 2.5, 0.0, 40.0))
             divisor = dice.number(1.0, 9.0) if mask and dice.chance(0.3) else None
             losses.append(
                 recipes.loss(name, output, target, mask=mask, weight=weight, divisor=divisor)
             )
-            scored = {"softmax-cross-entropy": "accuracy"}.get(name, "mean-squared-error")
-            metrics.append(recipes.metric(scored, output, target, mask=mask))
+            fits = {"softmax-cross-entropy": ("accuracy", "perplexity"),
+                    "sigmoid-cross-entropy": ("binary-accuracy",)}  # fmt: skip
+            scored = dice.choice(fits.get(name, ("mean-squared-error", "mean-absolute-error")))
+            metrics.append(recipes.metric(scored, output, target, mask=None if divisor else mask))
+    different = list(
+        {metric["name"].removeprefix("binary-"): metric for metric in metrics}.values()
+    )
     return recipes.recipe(
-        batch=dice.choice((2, 3, 8, 16)),
-        epochs=1,
+        batch=dice.choice((1, 2, 3, 8, 16)),
+        epochs=dice.integer(1, 3),
         warmup=1,
+        shuffle=dice.chance(0.8),
         optimizer=_optimizer(dice),
         losses=losses,
-        metrics=metrics[:1],
-        schedule=recipes.constant(warmup=3) if dice.chance(0.25) else None,
-        clip=dice.number(0.05, 3.0) if dice.chance(0.25) else None,
+        metrics=different[: dice.choice((0, 1, 1, 1, 3))],
+        schedule=_schedule(dice) if dice.chance(0.25) else None,
+        clip=dice.choice((dice.number(0.05, 3.0), 1e-3, 100.0)) if dice.chance(0.25) else None,
+        evaluate=dice.choice((("test",), ("test", "train"))),
     )
+
+
+def _schedule(dice: Dice) -> dict[str, Any]:
+    warmup = dice.choice((0, 3))
+    return dice.choice((
+        recipes.constant(warmup=warmup), recipes.step(1, 0.3, warmup=warmup),
+        recipes.cosine(least=0.1, warmup=warmup), recipes.inverse(0.02, warmup=warmup),
+    ))  # fmt: skip
 
 
 def _optimizer(dice: Dice) -> dict[str, Any]:
     decay = dice.choice((0.0, 0.0, 0.01, 0.3))
-    lr = dice.number(1e-3, 0.1)
+    lr = dice.choice((dice.number(1e-3, 0.1), dice.number(1e-3, 0.1), 1e-5, 0.7))
     name = dice.choice(("sgd", "adam", "adadelta"))
     if name == "sgd":
-        momentum = dice.choice((0.0, 0.5, 0.9))
+        momentum = dice.choice((0.0, 0.5, 0.9, 0.99))
         nesterov = bool(momentum) and dice.chance(0.5)
         return recipes.sgd(lr, momentum=momentum, nesterov=nesterov, weight_decay=decay)
     if name == "adam":
         epsilon = dice.choice((1e-8, 1e-3, 0.1))
         return recipes.adam(
-            lr, beta1=dice.number(0.5, 0.95), beta2=dice.number(0.8, 0.999),
+            lr, beta1=dice.choice((0.0, 0.9, dice.number(0.5, 0.95))),
+            beta2=dice.choice((0.999, dice.number(0.8, 0.999))),
             epsilon=epsilon, weight_decay=decay,
         )  # fmt: skip
-    epsilon = dice.choice((1e-6, 1e-3))
-    return recipes.adadelta(
-        dice.number(0.1, 1.0), rho=dice.number(0.5, 0.99), epsilon=epsilon, weight_decay=decay
-    )
+    epsilon = dice.choice((1e-8, 1e-6, 1e-3))
+    rho = dice.choice((0.95, dice.number(0.5, 0.99)))
+    return recipes.adadelta(dice.number(0.1, 1.0), rho=rho, epsilon=epsilon, weight_decay=decay)
+
+
+def _shapes(graph: dict[str, Any]) -> dict[str, tuple[int, ...]]:
+    shapes: dict[str, Any] = {spec["name"]: tuple(spec["shape"]) for spec in graph["inputs"]}
+    for node in graph["nodes"]:
+        shapes[node["name"]] = tuple(node["shape"])
+        shapes |= extra_shapes(node, shapes)
+    return shapes
 
 
 def arrays_for(graph: dict[str, Any], recipe: dict[str, Any], rows: int, seed: int) -> Arrays:
     """Inputs, targets and masks for the graph."""
     draw = np.random.RandomState(seed)
-    shapes = {spec["name"]: spec["shape"] for spec in graph["inputs"]}
-    for node in graph["nodes"]:
-        shapes[node["name"]] = node["shape"]
-        shapes |= extra_shapes(node, shapes)
+    shapes = _shapes(graph)
     arrays: Arrays = {}
     for spec in graph["inputs"]:
         shape = (rows, *spec["shape"])
@@ -352,16 +423,23 @@ def arrays_for(graph: dict[str, Any], recipe: dict[str, Any], rows: int, seed: i
             if node.get("lengths") == spec["name"]:
                 low, high = 1, min(high, shapes[node["inputs"][0]][0] + 1)
         arrays[spec["name"]] = draw.randint(low, min(high, 1000), shape).astype(np.int32)
-    for spec in recipe["losses"]:
+    for spec in (*recipe["losses"], *recipe["metrics"]):
         shape = (rows, *shapes[spec["output"]])
-        if spec["name"] == "softmax-cross-entropy":
-            arrays[spec["target"]] = draw.randint(0, shape[-1], shape[:-1]).astype(np.int32)
-            shape = shape[:-1]
-        elif spec["name"] == "sigmoid-cross-entropy":
-            arrays[spec["target"]] = draw.randint(0, 2, shape).astype(np.float32)
-        else:
-            arrays[spec["target"]] = draw.normal(size=shape).astype(np.float32)
-        if spec["mask"]:
-            mask = draw.randint(0, 2, shape) * (draw.uniform(0, 2) if "divisor" in spec else 1)
-            arrays[spec["mask"]] = mask.astype(np.float32)
+        places = shape[:-1] if spec["name"] in _BY_CLASS else shape
+        if spec["target"] not in arrays:
+            arrays[spec["target"]] = _target(draw, spec["name"], shape)
+        if spec["mask"] and spec["mask"] not in arrays:
+            weights = draw.uniform(0, 2, places) if "divisor" in spec else 1
+            arrays[spec["mask"]] = (draw.randint(0, 2, places) * weights).astype(np.float32)
     return arrays
+
+
+_BY_CLASS = ("softmax-cross-entropy", "accuracy", "perplexity", "greedy-accuracy")
+
+
+def _target(draw: np.random.RandomState, name: str, shape: tuple[int, ...]) -> np.ndarray:
+    if name in _BY_CLASS:
+        return draw.randint(0, shape[-1], shape[:-1]).astype(np.int32)
+    if name in ("sigmoid-cross-entropy", "binary-accuracy"):
+        return draw.randint(0, 2, shape).astype(np.float32)
+    return draw.normal(size=shape).astype(np.float32)

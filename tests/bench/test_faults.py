@@ -34,4 +34,5 @@ def test_without_a_fault_nothing_alarms(seed: int) -> None:
 def test_there_are_many_kinds_of_faults() -> None:
     names = [fault.name for fault in FAULTS]
     assert len(set(names)) == len(names) >= 45
-    assert {op for fault in FAULTS for op in fault.ops} == set(OPS)
+    # the detector's two ops stand in no random graph: tests/bench/proof/test_detector.py
+    assert {op for fault in FAULTS for op in fault.ops} == set(OPS) - {"proposals", "roialign"}

@@ -65,6 +65,20 @@ def _training(
     return training, model, events
 
 
+def test_a_repeat_ends_with_the_same_digests_and_another_seed_with_others() -> None:
+    def ends(**changes: Any) -> Json:
+        training, _, _ = _training(epochs=2)
+        training._job.update(changes)
+        training.run()
+        return dict(training.digests())
+
+    once, again, other = ends(), ends(), ends(seed=4)
+    assert once == again
+    assert set(once) == {"weights_sha256", "predictions_sha256", "losses_sha256"}
+    assert all(len(value) == 64 for value in once.values())
+    assert not set(once.values()) & set(other.values()), "the seed decides the order of the rows"
+
+
 def test_it_stops_when_nothing_got_better_and_ends_with_the_best_weights() -> None:
     seen: list[Json] = []
     training, model, events = _training([5, 3, 4, 3, 6, 1], stopping=recipes.stopping(3))

@@ -17,24 +17,41 @@ from dlbench.running.certificates import certify
 from dlbench.running.workshop import open_workshop
 from dlbench.workloads import find
 
-MODULES = {"mxnet": "mxnet", "tensorflow": "tensorflow", "chainer": "cupy", "pytorch": "torch"}
+MODULES = {
+    "chainer": "cupy",
+    "jax": "jax jax_plugins.xla_cuda12 jax_cuda12_plugin._versions",
+    "keras": "keras",
+    "mxnet": "mxnet",
+    "pytorch": "torch",
+    "tensorflow": "tensorflow",
+}
 WITH_CUDNN_8 = ["mxnet@1.9.1", "tensorflow@2.10.1", "chainer@7.8.1", "pytorch@1.13.1"]
+WITH_CUDNN_9 = [
+    "pytorch@2.13.0", "jax@0.12.0.1", "tensorflow@2.21.0", "keras@3.15.1-torch", "keras@3.15.1-jax",
+    "keras@3.15.1-tensorflow",
+]  # fmt: skip
 SMALLEST = "pytorch@1.0.0"
 """Its CPU packages are the same ones."""
 
 # As a trial would: the framework first, then what cuDNN opens when it is first used. It ends the
 # process where a part can't be opened, so the last line tells that it did not.
 PROGRAM = """
-import ctypes, importlib, os, sys
-importlib.import_module(sys.argv[1])
-library = ctypes.CDLL("libcudnn.so.8")
+import ctypes, importlib, sys
+major, *modules = sys.argv[1:]
+for module in modules:
+    importlib.import_module(module)
+library = ctypes.CDLL("libcudnn.so." + major)
 library.cudnnGetVersion.restype = ctypes.c_size_t
-assert library.cudnnGetVersion() >= 8900, library.cudnnGetVersion()
-for kind in ("ops", "cnn", "adv"):
-    for use in ("infer", "train"):
-        part = ctypes.CDLL("libcudnn_{}_{}.so.8".format(kind, use))
-        check = getattr(part, "cudnn{}{}VersionCheck".format(kind.title(), use.title()))
-        assert check() == 0, (kind, use)
+least = {"8": 8900, "9": 90000}[major]
+assert library.cudnnGetVersion() >= least, library.cudnnGetVersion()
+eight = [kind + "_" + use for kind in ("ops", "cnn", "adv") for use in ("infer", "train")]
+checked = {"8": eight, "9": ["graph", "ops", "cnn", "adv"]}[major]
+opened = {"8": [], "9": ["engines_precompiled", "engines_runtime_compiled", "heuristic"]}[major]
+for part in checked + opened:
+    loaded = ctypes.CDLL("libcudnn_{}.so.{}".format(part, major))
+    if part in checked:
+        name = "".join(word.title() for word in part.split("_"))
+        assert getattr(loaded, "cudnn{}VersionCheck".format(name))() == 0, part
 print("all parts")
 """
 
@@ -50,7 +67,7 @@ def of_cache(name: str) -> Release:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", WITH_CUDNN_8)
+@pytest.mark.parametrize("name", WITH_CUDNN_8 + WITH_CUDNN_9)
 def test_no_part_of_cudnn_asks_for_a_plain_name(name: str) -> None:
     release = of_cache(name)
     python = venvs.prepare(release, "gpu").python
@@ -58,9 +75,15 @@ def test_no_part_of_cudnn_asks_for_a_plain_name(name: str) -> None:
     names = {path.name for folder in folders for path in folder.iterdir()}
     # These are the traps: cuDNN before 8.9 opens them, and nobody brings them.
     assert not names & {"libcuda.so", "libnvrtc.so"}
+    major = "8" if name in WITH_CUDNN_8 else "9"
     done = subprocess.run(
-        [python, "-c", PROGRAM, MODULES[release.framework]],
-        env={"LD_LIBRARY_PATH": ":".join(map(str, folders)), "LD_BIND_NOW": "1", "HOME": "/tmp"},
+        [python, "-c", PROGRAM, major, *MODULES[release.framework].split()],
+        env={
+            "LD_LIBRARY_PATH": ":".join(map(str, folders)),
+            "LD_BIND_NOW": "1",
+            "HOME": "/tmp",
+            **release.variables,
+        },
         capture_output=True,
         text=True,
     )

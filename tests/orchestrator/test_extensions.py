@@ -200,7 +200,7 @@ def test_a_release_without_its_adapter_is_refused(tmp_path: Path, command: Comma
     path = release(tmp_path / "mine", "numpy@9.9", adapter="nunpy")
     printed = command("list", "releases", "--path", tmp_path / "mine")
     assert printed.code == 2
-    assert f"{path} is broken: there is no adapter 'nunpy'" in printed.err
+    assert f"{path}: `adapter` names 'nunpy', and there is no such adapter" in printed.err
     assert "Did you mean 'numpy'" in printed.err
 
 

@@ -21,11 +21,18 @@ def set_up(options):
     np.random.seed(options.seed)  # before any link draws its weights
 
 
+def deterministic(options):
+    chainer.global_config.cudnn_deterministic = True
+    return {"switches": {"config.cudnn_deterministic": True}, "covers": ["gpu"]}
+
+
 def describe():
     return {
         "framework": "chainer",
         "version": chainer.__version__,
-        "threads": openblas_threads(),  # of matrix products; everything else takes one
+        "threads": openblas_threads(),
+        "pools": {"blas": openblas_threads()},
+        "one_core": "all but matrix products",  # as NumPy has it
         "kernels": {
             "ideep": intel64.is_ideep_available(),
             "cupy": cuda.cupy.__version__ if cuda.available else None,

@@ -7,7 +7,6 @@ from chainer import links as L
 from chainer.backends import cuda
 
 from bench import host
-from bench.adapters.base import spent_after
 from bench.adapters.channels_first import symmetric
 from bench.ops import extras_of, shapes_of
 from bench.weights import is_frozen
@@ -30,13 +29,13 @@ class Net(chainer.Chain):
     def link(self, node):
         return self[_key(node)]
 
-    def __call__(self, inputs, nodes, kept):
+    def __call__(self, inputs, steps):
         """The values by name that are kept; all others are let go on the way."""
-        values, spent = dict(inputs), spent_after(nodes, kept)
-        for node in nodes:
+        values = dict(inputs)
+        for node, spent in steps:
             read = [values[source] for source in node["inputs"]]
             values[node["name"]] = OPERATIONS[node["op"]](self, node, read, values)
-            for name in spent[node["name"]]:
+            for name in spent:
                 values.pop(name, None)
         return values
 

@@ -6,7 +6,7 @@ import chainer
 import numpy as np
 from chainer.backends import cuda
 
-from bench.adapters.base import Model
+from bench.adapters.base import Model, Prepared, steps_of, weighted_sum
 from bench.adapters.chainer.layers import Net, arrays_of, second_bias_of
 from bench.adapters.chainer.training import (
     AdaDelta,
@@ -31,8 +31,9 @@ class ChainerModel(Model):
         if options.device == "gpu":
             self._net.to_gpu(options.gpu)
         self._trained = trained_nodes(graph, recipe)
-        self._predicted = nodes_for(graph, graph["outputs"])
-        self._heads = read_by_losses(recipe)
+        self._training_steps = steps_of(self._trained, read_by_losses(recipe))
+        outputs = graph["outputs"]
+        self._prediction_steps = steps_of(nodes_for(graph, outputs), set(outputs))
         self._optimizer = optimizer_of(recipe, self._net, self._parameters(), self._native)
         self._steps = 0
         self._corrects_adam = corrects_adam(recipe, self._native)
@@ -62,14 +63,20 @@ class ChainerModel(Model):
                 # else it stays: two biases would learn twice as fast as the one of the graph
                 yield node, _SECOND_BIAS, second_bias_of(link)
 
+    def prepared(self, batch):
+        if isinstance(batch, Prepared):
+            return batch
+        return Prepared((name, value_in(value)) for name, value in batch.items())
+
     def _arrays(self, batch):
-        return {name: self._net.xp.asarray(value_in(value)) for name, value in batch.items()}
+        """The batch on the device."""
+        return {name: self._net.xp.asarray(v) for name, v in self.prepared(batch).items()}
 
     def _loss_of(self, batch):
         arrays = self._arrays(batch)
-        values = self._net(arrays, self._trained, self._heads)
-        parts = [spec["weight"] * loss_of(spec, values, arrays) for spec in self._recipe["losses"]]
-        return sum(parts[1:], parts[0])
+        values = self._net(arrays, self._training_steps)
+        losses = self._recipe["losses"]
+        return weighted_sum((spec["weight"], loss_of(spec, values, arrays)) for spec in losses)
 
     def _loss_and_backward(self, batch):
         loss = self._loss_of(batch)
@@ -92,14 +99,15 @@ class ChainerModel(Model):
         return [float(handle) for handle in handles]
 
     def predict(self, batch):
-        return self._values(batch, self._predicted, self._graph["outputs"], training=False)
+        return self._values(batch, self._prediction_steps, self._graph["outputs"], training=False)
 
     def activations(self, batch, training=False):
-        return self._values(batch, self._graph["nodes"], values_of(self._graph), training)
+        names = values_of(self._graph)
+        return self._values(batch, steps_of(self._graph["nodes"], set(names)), names, training)
 
-    def _values(self, batch, nodes, names, training):
+    def _values(self, batch, steps, names, training):
         with chainer.using_config("train", training), chainer.no_backprop_mode():
-            values = self._net(self._arrays(batch), nodes, set(names))
+            values = self._net(self._arrays(batch), steps)
         return {
             name: self._layout.value_out(name, cuda.to_cpu(values[name].array)) for name in names
         }

@@ -3,19 +3,17 @@
 Canonical weights go in as they are.
 """
 
-import os
-
 import jax
 
+from bench.adapters import determinism, pools
 from bench.formats import Unsupported
 
-VARIANTS = ("jit",)
+VARIANTS = ("jit", "tuned")
 
 
 def set_up(options):
     if options.threads:
-        # XLA's pool on the CPU is made at the first use and has no other setting
-        os.environ["NPROC"] = str(options.threads)
+        pools.set_xla(options.threads)
     jax.config.update("jax_platforms", "cpu" if options.device == "cpu" else "cuda")
     try:
         devices = jax.devices()
@@ -28,11 +26,16 @@ def set_up(options):
     jax.config.update("jax_default_matmul_precision", precision)
 
 
+def deterministic(options):
+    return determinism.xla_switches()
+
+
 def describe():
     return {
         "framework": "jax",
         "version": jax.__version__,
-        "threads": int(os.environ.get("NPROC") or len(os.sched_getaffinity(0))),
+        "threads": pools.xla_pools()["xla"],
+        "pools": pools.xla_pools(),
         "kernels": {
             "platform": jax.default_backend(),
             "xla": jax.devices()[0].client.platform_version,

@@ -25,13 +25,12 @@ class Net(nnx.Module):
     def layer(self, node):
         return self.layers[key_of(node)]
 
-    def __call__(self, inputs, nodes, training):
+    def __call__(self, inputs, nodes, training, operations):
         """Every value by name; the compiler lets go of those that nobody reads."""
         values = dict(inputs)
         for node in nodes:
             read = [values[source] for source in node["inputs"]]
-            operation = OPERATIONS[node["op"]]
-            values[node["name"]] = operation(self, node, read, values, training)
+            values[node["name"]] = operations[node["op"]](self, node, read, values, training)
         return values
 
 

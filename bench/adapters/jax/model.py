@@ -8,8 +8,9 @@ import numpy as np
 import optax
 from flax import nnx
 
-from bench.adapters.base import Model
-from bench.adapters.jax.layers import Net, key_of, variables_of
+from bench.adapters.base import Model, Prepared
+from bench.adapters.jax import tuned
+from bench.adapters.jax.layers import OPERATIONS, Net, key_of, variables_of
 from bench.adapters.jax.training import loss_of, optimizer_of, set_rate
 from bench.ops import host_nodes, nodes_for, trained_nodes, values_of
 from bench.weights import is_decayed, is_frozen
@@ -18,7 +19,9 @@ from bench.weights import is_decayed, is_frozen
 class JaxModel(Model):
     def __init__(self, graph, recipe, options):
         self._graph, self._recipe = graph, recipe
+        self._on_gpu = options.device == "gpu"
         native = options.setting == "native"
+        self._operations = tuned.OPERATIONS if options.variant == "tuned" else OPERATIONS
         self._trained = trained_nodes(graph, recipe)
         self._predicted = nodes_for(graph, graph["outputs"])
         self._trained_keys = {key_of(node) for node in self._trained if not is_frozen(node)}
@@ -38,6 +41,8 @@ class JaxModel(Model):
             "weight decay": "on every parameter" if native else "on kernels and tables",
             "batchnorm": "flax's defaults, biased" if native else "explicit, accurate variance",
         }
+        if options.variant == "tuned":
+            self.path["tuned"] = tuned.tricks(graph)
         if host_nodes(graph):
             self.path["host node"] = "pure_callback; compiled once for each size of image"
 
@@ -75,7 +80,7 @@ class JaxModel(Model):
 
     def _loss_of(self, params, others, batch):
         net = nnx.merge(self._structure, params, others, copy=True)
-        values = net(batch, self._trained, training=True)
+        values = net(batch, self._trained, True, self._operations)
         losses = (spec["weight"] * loss_of(spec, values, batch) for spec in self._recipe["losses"])
         return sum(losses), nnx.split(net, self._is_trained, ...)[2]
 
@@ -89,20 +94,25 @@ class JaxModel(Model):
 
     def _pure_predict(self, params, others, inputs):
         net = nnx.merge(self._structure, params, others)
-        values = net(inputs, self._predicted, training=False)
+        values = net(inputs, self._predicted, False, self._operations)
         return {name: values[name] for name in self._graph["outputs"]}
 
     def _pure_run(self, params, others, inputs, training):
         net = nnx.merge(self._structure, params, others, copy=True)
-        values = net(inputs, self._graph["nodes"], training)
+        values = net(inputs, self._graph["nodes"], training, self._operations)
         others = nnx.split(net, self._is_trained, ...)[2]
         return {name: values[name] for name in values_of(self._graph)}, others
 
     # ---- the model
 
+    def prepared(self, batch):
+        if isinstance(batch, Prepared) or self._on_gpu:
+            return batch
+        return Prepared((name, jnp.asarray(value)) for name, value in batch.items())
+
     def train_step(self, batch):
         loss, self._params, self._others, self._slots = self._step(
-            self._params, self._others, self._slots, batch
+            self._params, self._others, self._slots, dict(batch)
         )
         return loss
 

@@ -14,13 +14,12 @@ if os.environ.get("KERAS_BACKEND") == "theano":
 import keras
 import numpy as np
 
-from bench.adapters import tensorflow_gpu
+from bench.adapters import determinism, pools, tensorflow_gpu
 from bench.formats import Unsupported
 
 VARIANTS = ("fit",)
 
 _BACKEND = keras.backend.backend()
-_CORES = len(os.sched_getaffinity(0))
 
 
 def set_up(options):
@@ -30,6 +29,19 @@ def set_up(options):
     keras.backend.set_epsilon(1e-7)
     keras.backend.set_image_data_format("channels_last")
     np.random.seed(options.seed)  # Keras 2 draws initial weights and dropout's seeds from it
+
+
+def deterministic(options):
+    if _BACKEND == "theano":
+        import theano
+
+        return determinism.theano_switches(theano)
+    import tensorflow as tf
+
+    switches = determinism.session_switches(tf)
+    if switches is None:
+        raise Unsupported("TensorFlow, which Keras runs on, documents such kernels since 1.14")
+    return switches
 
 
 def describe():
@@ -60,8 +72,7 @@ def _set_up_tensorflow(options):
     elif not _SESSION:
         tensorflow_gpu.choose(config, options.gpu)
     if options.threads:
-        config.intra_op_parallelism_threads = options.threads
-        config.inter_op_parallelism_threads = 1
+        pools.set_session(config, options.threads)
     if not _SESSION:  # one for all models of this process
         _SESSION["config"] = config
         keras.backend.set_session(tf.Session(config=config))
@@ -79,8 +90,8 @@ def _describe_tensorflow():
     config = _SESSION["config"]
     return {
         "tensorflow": tf.__version__,
-        "threads": config.intra_op_parallelism_threads or _CORES,
-        "inter_op_threads": config.inter_op_parallelism_threads or _CORES,
+        "threads": pools.session_pools(config)["intra_op"],
+        "pools": pools.session_pools(config),
         "kernels": {},
     }
 
@@ -96,6 +107,7 @@ def _describe_theano():
     return {
         "theano": theano.__version__,
         "threads": theano_setup.blas_threads(),
+        "pools": theano_setup.pools(theano),
         "kernels": {
             "openmp": theano.config.openmp,
             "blas": os.path.basename(theano_setup.blas() or "") or None,

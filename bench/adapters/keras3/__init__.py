@@ -9,13 +9,12 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import keras
 
-from bench.adapters import tensorflow_gpu
+from bench.adapters import determinism, pools, tensorflow_gpu
 from bench.formats import Unsupported
 
 VARIANTS = ("fit",)
 
 _BACKEND = keras.backend.backend()
-_CORES = len(os.sched_getaffinity(0))
 
 
 def set_up(options):
@@ -27,6 +26,18 @@ def set_up(options):
     keras.config.set_epsilon(1e-7)
     keras.config.set_image_data_format("channels_last")
     keras.utils.set_random_seed(options.seed)
+
+
+def deterministic(options):
+    if _BACKEND == "jax":
+        return determinism.xla_switches()
+    if _BACKEND == "torch":
+        import torch
+
+        return determinism.torch_switches(torch)
+    import tensorflow as tf
+
+    return determinism.tensorflow_switches(tf)
 
 
 def describe():
@@ -57,8 +68,7 @@ def _set_up_tensorflow(options):
 
     tensorflow_gpu.show(tf.config.experimental, options)
     if options.threads:
-        tf.config.threading.set_intra_op_parallelism_threads(options.threads)
-        tf.config.threading.set_inter_op_parallelism_threads(1)
+        pools.set_tensorflow(tf, options.threads)
     tf.config.experimental.enable_tensor_float_32_execution(options.setting == "native")
 
 
@@ -68,8 +78,8 @@ def _describe_tensorflow():
     build = tf.sysconfig.get_build_info()
     return {
         "tensorflow": tf.__version__,
-        "threads": tf.config.threading.get_intra_op_parallelism_threads() or _CORES,
-        "inter_op_threads": tf.config.threading.get_inter_op_parallelism_threads() or None,
+        "threads": pools.tensorflow_pools(tf)["intra_op"],
+        "pools": pools.tensorflow_pools(tf),
         "kernels": {key: str(value) for key, value in sorted(build.items())},
     }
 
@@ -78,7 +88,7 @@ def _set_up_jax(options):
     import jax
 
     if options.threads:
-        os.environ["NPROC"] = str(options.threads)  # XLA's pool on the CPU: made at first use
+        pools.set_xla(options.threads)
     jax.config.update("jax_platforms", "cpu" if options.device == "cpu" else "cuda")
     try:
         devices = jax.devices()
@@ -96,7 +106,8 @@ def _describe_jax():
 
     return {
         "jax": jax.__version__,
-        "threads": int(os.environ.get("NPROC") or _CORES),
+        "threads": pools.xla_pools()["xla"],
+        "pools": pools.xla_pools(),
         "kernels": {
             "platform": jax.default_backend(),
             "matmul_precision": jax.config.jax_default_matmul_precision,
@@ -114,7 +125,7 @@ def _set_up_torch(options):
     else:
         keras.device("cpu").__enter__()  # and never left
     if options.threads:
-        torch.set_num_threads(options.threads)
+        pools.set_torch(torch, options.threads)
 
 
 def _describe_torch():
@@ -122,7 +133,8 @@ def _describe_torch():
 
     return {
         "pytorch": torch.__version__,
-        "threads": torch.get_num_threads(),
+        "threads": pools.torch_pools(torch)["intra_op"],
+        "pools": pools.torch_pools(torch),
         "kernels": {
             "mkldnn": torch.backends.mkldnn.is_available(),
             "cuda": torch.version.cuda,

@@ -15,6 +15,9 @@ from bench.adapters.keras_functional import BACKEND
 from bench.adapters.keras_model import FunctionalModel, arrays_of, as_list
 from bench.ops import sizes_of, values_of
 
+_FETCHES_BETWEEN = BACKEND != "tensorflow"
+"""Whether fit runs the generator between two computations; on TensorFlow a thread does."""
+
 
 class FitModel(FunctionalModel):
     def __init__(self, graph, recipe, options):
@@ -27,7 +30,8 @@ class FitModel(FunctionalModel):
             reasons.append("fit takes the first batches' sizes for those of all")
         self._fits = not reasons
         self.path = {
-            "loop": "fit on a generator, step times with fetching; train_on_batch for a step alone"
+            "loop": "fit on a generator, step times {} fetching; train_on_batch for a step"
+            " alone".format("without" if _FETCHES_BETWEEN else "with")
             if self._fits
             else "train_on_batch, because " + " and ".join(reasons),
             "backend": BACKEND,
@@ -66,13 +70,19 @@ class FitModel(FunctionalModel):
         if not self._fits:
             super().train_epoch(batches, on_step)
             return
-        sizes = []
+        sizes, fetching = [], []
 
         class Steps(keras.callbacks.Callback):
-            total, seen, began = 0.0, 0, time.monotonic()
+            total, seen = 0.0, 0
+
+            def on_train_batch_begin(self, batch, logs=None):
+                fetching[:] = []
+                self.began = time.monotonic()
 
             def on_train_batch_end(self, batch, logs=None):
                 loss, taken = float(logs["loss"]), time.monotonic() - self.began
+                if _FETCHES_BETWEEN:
+                    taken -= sum(fetching)  # within Keras' step, but the work of a data loader
                 if BACKEND == "jax":
                     # what fit holds can't be reset: the mean since the epoch began without the
                     # mean before is this batch's part
@@ -83,12 +93,15 @@ class FitModel(FunctionalModel):
                 else:
                     self.model.reset_metrics()  # else Keras reports the mean since it began
                 on_step(loss, taken)
-                self.began = time.monotonic()
 
         def rows():
+            start = time.monotonic()
             for batch in batches:
                 sizes.append(len(next(iter(batch.values()))))
-                yield self._rows(batch)
+                fetched = self._rows(batch)
+                fetching.append(time.monotonic() - start)
+                yield fetched
+                start = time.monotonic()
 
         optimizer = self._net.optimizer
         taken = int(ops.convert_to_numpy(optimizer.iterations))

@@ -34,6 +34,13 @@ def _has_mkldnn():
     return find(r"libmkldnn") is not None
 
 
+def deterministic(options):
+    if tuple(int(part) for part in mx.__version__.split(".")[:2]) < (1, 4):
+        raise Unsupported("MXNet documents deterministic kernels since 1.4")
+    os.environ["MXNET_ENFORCE_DETERMINISM"] = "1"  # read when a convolution chooses its algorithm
+    return {"switches": {"MXNET_ENFORCE_DETERMINISM": "1"}, "covers": ["gpu"]}
+
+
 def describe():
     features = {}
     if hasattr(mx, "runtime"):
@@ -43,6 +50,11 @@ def describe():
         "framework": "mxnet",
         "version": mx.__version__,
         "threads": openmp_threads(),  # left alone: half of the logical processors
+        "pools": {
+            "openmp": openmp_threads(),
+            # layers side by side: one, by its default and its documentation's advice
+            "engine_workers": int(os.environ.get("MXNET_CPU_WORKER_NTHREADS") or 1),
+        },
         "kernels": features or {"MKLDNN": _has_mkldnn()},
     }
 

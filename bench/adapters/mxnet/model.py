@@ -7,7 +7,7 @@ import numpy as np
 from mxnet import autograd, gluon
 from mxnet.gluon import rnn
 
-from bench.adapters.base import Model
+from bench.adapters.base import Model, Prepared
 from bench.adapters.channels_first import Layout, value_in
 from bench.adapters.mxnet.layers import Layers, Net, own_lengths, parameters_of, second_bias
 from bench.adapters.mxnet.parts import Parts, with_losses
@@ -20,7 +20,16 @@ from bench.adapters.mxnet.training import (
     optimizer_of,
     set_rate,
 )
-from bench.ops import host_nodes, nodes_for, read_by_losses, trained_nodes, values_of
+from bench.ops import (
+    for_batch,
+    host_nodes,
+    nodes_for,
+    read_by_losses,
+    shapes_of,
+    sizes_of,
+    trained_nodes,
+    values_of,
+)
 from bench.weights import is_state
 
 
@@ -90,10 +99,18 @@ class GluonModel(Model):
             if node["op"] == "lstm" and native:
                 yield node, _SECOND_BIAS, second_bias(layer)
 
+    def prepared(self, batch):
+        return batch if isinstance(batch, Prepared) else self._on_host(self._training.inputs, batch)
+
+    def _on_host(self, names, batch):
+        host = mx.cpu()
+        arrays = {name: value_in(batch[name]) for name in names}
+        return Prepared((name, mx.nd.array(a, host, a.dtype)) for name, a in arrays.items())
+
     def _arrays(self, names, batch):
-        return [
-            mx.nd.array(value_in(batch[name]), self._context, batch[name].dtype) for name in names
-        ]
+        """Of the batch, on the device."""
+        ready = batch if isinstance(batch, Prepared) else self._on_host(names, batch)
+        return [ready[name].as_in_context(self._context) for name in names]
 
     def _loss_of(self, arrays):
         with autograd.record():
@@ -104,17 +121,22 @@ class GluonModel(Model):
         before = [self._layers.of(node).running_var.data().copy() for node in self._unbiased]
         loss = self._loss_of(arrays)
         loss.backward()
+        graph = for_batch(self._graph, batch) if sizes_of(self._graph) else None
         for node, old in zip(self._unbiased, before):
-            self._unbias(node, old, arrays[0].shape[0])
+            shape = shapes_of(graph)[node["name"]] if graph else node["shape"]
+            self._unbias(node, old, arrays[0].shape[0] * int(np.prod(shape[:-1])))
         return loss
 
-    def _unbias(self, node, old, batch):
+    def _unbias(self, node, old, rows):
         """MXNet adds the biased variance: put the factor n/(n-1) on what it added."""
-        rows = batch * int(np.prod(node["shape"][:-1]))
         factor = rows / max(1.0, rows - 1.0)
         variance = self._layers.of(node).running_var.data()
-        variance *= factor
-        variance -= old * ((factor - 1) * node["keep"])
+        share = (factor - 1) * node["keep"]
+        if share:
+            # factor * variance - share * old, in one operation: (1 - lr·wd)·weight - lr·gradient
+            mx.nd.sgd_update(variance, old, lr=share, wd=-1 / node["keep"], out=variance)
+        else:
+            variance *= factor
 
     def train_step(self, batch):
         loss = self._loss_and_backward(batch)

@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 
+from bench import libraries
 from bench.formats import Unsupported
 from bench.reference.model import Reference
 
@@ -16,10 +17,25 @@ def set_up(options):
 
 
 def describe():
-    return {"framework": "numpy", "version": np.__version__, "threads": _blas_threads()}
+    threads = _blas_threads()
+    return {
+        "framework": "numpy",
+        "version": np.__version__,
+        "threads": threads,
+        "pools": {"blas": threads},
+        "one_core": "all but matrix products",
+    }
+
+
+def deterministic(options):
+    """NumPy has no kernels to choose between: there is nothing to set."""
+    return {"switches": {}, "covers": ["cpu"]}
 
 
 def _blas_threads():
+    known = libraries.openblas_threads()
+    if known is not None:
+        return known
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
         if os.environ.get(name):
             return int(os.environ[name])

@@ -12,6 +12,8 @@ from bench.libraries import find
 
 VARIANTS = ("eager", "static")
 
+_SERIAL = "FLAGS_new_executor_serial_run"
+
 
 def set_up(options):
     if options.device == "gpu" and options.gpu >= paddle.device.cuda.device_count():
@@ -21,8 +23,25 @@ def set_up(options):
         # of OpenMP and MKL; FLAGS_paddle_num_threads changes nothing, whenever it is set
         paddle.base.core.set_num_threads(options.threads)
     # a static program's operators run side by side if left alone, on threads of their own
-    paddle.set_flags({"FLAGS_new_executor_serial_run": bool(options.threads)})
+    paddle.set_flags({_SERIAL: options.threads == 1})
     paddle.seed(options.seed)  # before any layer draws its weights
+
+
+def deterministic(options):
+    flags = {"FLAGS_cudnn_deterministic": True, "FLAGS_embedding_deterministic": 1}
+    known = {name: value for name, value in flags.items() if _has(name)}
+    if not known:
+        raise Unsupported("PaddlePaddle documents deterministic kernels for CUDA builds alone")
+    paddle.set_flags(known)
+    return {"switches": known, "covers": ["gpu"]}
+
+
+def _has(flag):
+    """Whether this build knows the flag: one without CUDA lacks those of its libraries."""
+    try:
+        return bool(paddle.get_flags(flag))
+    except ValueError:
+        return False
 
 
 def describe():
@@ -31,6 +50,10 @@ def describe():
         "framework": "paddlepaddle",
         "version": paddle.__version__,
         "threads": _threads(),  # left alone: one, Paddle sets OMP_NUM_THREADS itself
+        "pools": {
+            "openmp": _threads(),
+            "operators": 1 if paddle.get_flags(_SERIAL)[_SERIAL] else "side by side",
+        },
         "kernels": {
             "onednn": paddle.get_flags("FLAGS_use_onednn")["FLAGS_use_onednn"],
             "mkl": paddle.version.mkl() == "ON",  # loaded with the first product

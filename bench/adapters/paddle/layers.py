@@ -5,7 +5,7 @@ from paddle import nn
 from paddle.nn import functional as F
 
 from bench import host
-from bench.adapters.base import spent_after
+from bench.adapters.base import steps_of
 from bench.ops import extras_of, shapes_of, sources
 from bench.weights import is_frozen
 
@@ -17,6 +17,7 @@ class Net(nn.Layer):
         """`purposes` are {name: (nodes to run, values to keep)}: each is a static program."""
         super(Net, self).__init__()
         self.layout, self._purposes = layout, purposes
+        self._steps = {name: steps_of(*purpose) for name, purpose in purposes.items()}
         self._layers = nn.LayerDict()
         shapes = shapes_of(graph)
         for node in graph["nodes"]:
@@ -37,11 +38,11 @@ class Net(nn.Layer):
     @paddle.jit.not_to_static  # its conditions are all about the graph: nothing to translate
     def _run(self, inputs, purpose):
         nodes, kept = self._purposes[purpose]
-        values, spent = dict(inputs), spent_after(nodes, kept)
-        for node in nodes:
+        values = dict(inputs)
+        for node, spent in self._steps[purpose]:
             read = [values[source] for source in node["inputs"]]
             values[node["name"]] = OPERATIONS[node["op"]](self, node, read, values)
-            for name in spent[node["name"]]:
+            for name in spent:
                 values.pop(name, None)
         outputs = {name: values[name] for name in sorted(kept)}
         if not paddle.in_dynamic_mode():

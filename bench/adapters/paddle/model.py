@@ -5,12 +5,21 @@ import os
 import numpy as np
 import paddle
 
-from bench.adapters.base import Model
+from bench.adapters.base import Model, Prepared, weighted_sum
 from bench.adapters.channels_first import Layout, value_in
 from bench.adapters.paddle.layers import Net, parameter_in, parameter_out, tensors_of
 from bench.adapters.paddle.training import clip, loss_of, optimizer_of
 from bench.formats import Unsupported
-from bench.ops import host_nodes, nodes_for, read_by_losses, trained_nodes, values_of
+from bench.ops import (
+    for_batch,
+    host_nodes,
+    nodes_for,
+    read_by_losses,
+    shapes_of,
+    sizes_of,
+    trained_nodes,
+    values_of,
+)
 from bench.weights import is_state
 
 
@@ -45,7 +54,9 @@ class PaddleModel(Model):
         self.path = {
             "loop": "static program for each size of batch" if static else "eager",
             "layout": "NCHW",
-            "softmax-cross-entropy": "Paddle's; a row's loss is cut off at 64, its gradient is not",
+            "softmax-cross-entropy": "Paddle's; a row's loss is cut off at 64, its gradient is not"
+            if self._native
+            else "Paddle's; where it cuts a row's loss off at 64, the rest is added",
             "lstm": "nn.LSTM's kernel, lengths inside",
             "optimizer": rule + (", Paddle's defaults" if self._native else ", explicit"),
             "batchnorm": "Paddle's defaults, biased"
@@ -68,27 +79,34 @@ class PaddleModel(Model):
             if node["op"] == "lstm" and self._native:
                 yield node, _SECOND_BIAS, layer.bias_hh_l0
 
-    def _tensors(self, batch):
-        return {name: paddle.to_tensor(value_in(value)) for name, value in batch.items()}
+    def prepared(self, batch):
+        """Paddle is of a CPU here: there is nothing to bring to a device."""
+        if isinstance(batch, Prepared):
+            return batch
+        return Prepared((k, paddle.to_tensor(value_in(v))) for k, v in batch.items())
 
     def _inputs(self, arrays):
         return {spec["name"]: arrays[spec["name"]] for spec in self._graph["inputs"]}
 
     def _loss_of(self, batch):
         self._net.train()
-        tensors = self._tensors(batch)
+        tensors = self.prepared(batch)
         values = self._net(self._inputs(tensors), "train")
-        losses = self._recipe["losses"]
-        return sum(spec["weight"] * loss_of(spec, values, tensors) for spec in losses)
+        losses, native = self._recipe["losses"], self._native
+        return weighted_sum(
+            (spec["weight"], loss_of(spec, values, tensors, native)) for spec in losses
+        )
 
     def _loss_and_backward(self, batch):
         kept = [self._variance(node) * node["keep"] for node in self._unbiased]
         loss = self._loss_of(batch)
         loss.backward()
         rows = len(next(iter(batch.values())))
+        graph = for_batch(self._graph, batch) if sizes_of(self._graph) else None
         for node, old in zip(self._unbiased, kept):
             # Paddle keeps the biased variance: put the factor n/(n-1) into what it has added
-            n = rows * int(np.prod(node["shape"][:-1]))
+            shape = shapes_of(graph)[node["name"]] if graph else node["shape"]
+            n = rows * int(np.prod(shape[:-1]))
             variance = self._variance(node)
             paddle.assign(old + (variance - old) * (n / (n - 1.0)), variance)
         return loss
@@ -98,7 +116,7 @@ class PaddleModel(Model):
 
     def train_step(self, batch):
         loss = self._loss_and_backward(batch)
-        clip(self._recipe, self._parameters())
+        clip(self._recipe, self._parameters(), self._native)
         self._optimizer.step()
         self._net.clear_gradients()
         return loss.detach()
@@ -119,7 +137,7 @@ class PaddleModel(Model):
 
     def _values(self, batch, purpose):
         with paddle.no_grad():
-            values = self._net(self._tensors(self._inputs(batch)), purpose)
+            values = self._net(self.prepared(self._inputs(batch)), purpose)
         return {name: self._layout.value_out(name, value.numpy()) for name, value in values.items()}
 
     def gradients(self, batch):

@@ -9,10 +9,12 @@ from bench.weights import is_decayed
 # ---- losses -------------------------------------------------------------------------------------
 
 
-def loss_of(spec, values, batch):
+def loss_of(spec, values, batch, native):
     """One loss of the recipe: the mean over the batch, or over the places that count."""
     output, target = values[spec["output"]], given(spec["target"], values, batch)
     function = _LOSSES[spec["name"]]
+    if function is _softmax_cross_entropy and not native:
+        function = _whole_softmax_cross_entropy
     if spec["mask"] is None:
         return function(output, target, "mean")
     places = function(output, target, "none")
@@ -21,11 +23,32 @@ def loss_of(spec, values, batch):
 
 
 def _softmax_cross_entropy(output, target, reduction):
-    # 3.3.1 cuts a row's loss off at 64 on a CPU (log_softmax does, too); its gradient is right
-    # beyond, so training is. What would be exact, logsumexp less the target's logit, costs two to
-    # four times as much. `path` in model.py says so, and a certificate with such a loss fails.
-    classes = 1 if output.ndim == 4 else -1
-    return F.cross_entropy(output, target, reduction=reduction, axis=classes)
+    return F.cross_entropy(output, target, reduction=reduction, axis=_classes(output))
+
+
+def _classes(output):
+    return 1 if output.ndim == 4 else -1
+
+
+_CUT = 64.0
+"""Where 3.3.1 cuts off, on a CPU, how far a logit is below the largest (log_softmax does, too)."""
+
+
+def _whole_softmax_cross_entropy(output, target, reduction):
+    """Paddle's, and what it cuts off of a row's loss; its gradient is right without that.
+
+    What is cut off is only computed where some row's loss reaches the cut: logsumexp less the
+    target's logit, exact without a look, costs two to four times as much.
+    """
+    places = _softmax_cross_entropy(output, target, "none")
+    if output.place.is_cpu_place() and float(places.max()) >= _CUT:
+        with paddle.no_grad():
+            axis = _classes(output)
+            index = target.unsqueeze(axis)
+            own = paddle.take_along_axis(output, index, axis, broadcast=False).squeeze(axis)
+            missing = F.relu(output.max(axis) - own - _CUT)
+        places = places + missing.reshape(places.shape)
+    return places.mean() if reduction == "mean" else places
 
 
 def _sigmoid_cross_entropy(output, target, reduction):
@@ -53,14 +76,23 @@ _LOSSES = {
 # ---- optimisers ---------------------------------------------------------------------------------
 
 
-def clip(recipe, trained):
+def clip(recipe, trained, native):
     """Clip the gradients of all parameters by their norm together.
 
     Paddle's own `grad_clip` of an optimiser takes the norm of each group of parameters.
     """
-    if recipe.get("clip") is not None:
-        tensors = [tensor for _, _, tensor in trained]
+    if recipe.get("clip") is None:
+        return
+    tensors = [tensor for _, _, tensor in trained]
+    if native or recipe["clip"] >= 0.1:
         paddle.nn.utils.clip_grad_norm_(tensors, recipe["clip"])
+        return
+    # Paddle adds 1e-6 to the norm that it divides by: next to nothing unless that is as small
+    gradients = [tensor.grad_ for tensor in tensors]
+    norm = paddle.linalg.norm(paddle.stack([paddle.linalg.norm(g.detach()) for g in gradients]))
+    factor = recipe["clip"] / norm.clip(min=recipe["clip"])
+    for gradient in gradients:
+        gradient.multiply_(y=factor)
 
 
 def optimizer_of(recipe, trained, native):

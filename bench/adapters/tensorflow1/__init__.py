@@ -11,7 +11,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import tensorflow as tf
 
-from bench.adapters import tensorflow_gpu
+from bench.adapters import determinism, pools, tensorflow_gpu
+from bench.formats import Unsupported
 
 VARIANTS = ("session",)
 
@@ -26,17 +27,22 @@ def set_up(options):
     else:
         _config.device_count["GPU"] = 0
     if options.threads:
-        _config.intra_op_parallelism_threads = options.threads
-        _config.inter_op_parallelism_threads = 1
+        pools.set_session(_config, options.threads)
+
+
+def deterministic(options):
+    switches = determinism.session_switches(tf)
+    if switches is None:
+        raise Unsupported("TensorFlow documents deterministic kernels since 1.14")
+    return switches
 
 
 def describe():
     return {
         "framework": "tensorflow",
         "version": tf.__version__,
-        # 0: TensorFlow takes as many as there are cores
-        "threads": _config.intra_op_parallelism_threads or len(os.sched_getaffinity(0)),
-        "inter_op_threads": _config.inter_op_parallelism_threads or None,
+        "threads": pools.session_pools(_config)["intra_op"],
+        "pools": pools.session_pools(_config),
         "kernels": {"cuda": tf.test.is_built_with_cuda(), "compiler": str(tf.COMPILER_VERSION)},
     }
 

@@ -5,7 +5,7 @@ import os
 import numpy as np
 import tensorflow as tf
 
-from bench.adapters.base import Model
+from bench.adapters.base import Model, Prepared
 from bench.adapters.tensorflow2.layers import Net, variables_of
 from bench.adapters.tensorflow2.training import optimizer_of, set_rate
 from bench.adapters.tensorflow_nn import choices, dense_gradient, total_loss
@@ -55,11 +55,21 @@ class FunctionModel(Model):
             self._optimizer.apply_gradients(zip(gradients, variables))
         return loss
 
+    def prepared(self, batch):
+        if isinstance(batch, Prepared):
+            return batch
+        with tf.device("CPU:0"):
+            return Prepared((name, tf.constant(value)) for name, value in batch.items())
+
     def train_step(self, batch):
+        batch = dict(self.prepared(batch))
         if self._step is None:
-            self._step = self._function(self._take_step, batch)
+            self._step = self._step_function(batch)
         self._last = self._step(batch)
         return self._last
+
+    def _step_function(self, batch):
+        return self._function(self._take_step, batch)
 
     def _function(self, function, batch):
         """A tf.function of batches like this one, of any size."""

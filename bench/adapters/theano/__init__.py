@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-from bench.adapters import theano_setup
+from bench.adapters import determinism, theano_setup
 from bench.formats import Unsupported
 
 theano = theano_setup.import_theano()
@@ -24,12 +24,17 @@ def set_up(options):
     lasagne.random.set_rng(np.random.RandomState(options.seed))
 
 
+def deterministic(options):
+    return determinism.theano_switches(theano)
+
+
 def describe():
     library = theano_setup.blas()
     return {
         "framework": "theano",
         "version": theano.__version__,
         "threads": theano_setup.blas_threads(),
+        "pools": theano_setup.pools(theano),
         "kernels": {
             "blas": os.path.basename(library) if library else "none: Theano's own code",
             "openmp": bool(theano.config.openmp),

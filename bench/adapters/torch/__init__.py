@@ -5,14 +5,15 @@ import shutil
 
 import torch
 
+from bench.adapters import determinism, pools
 from bench.formats import Unsupported
 
-VARIANTS = ("eager", "compile")
+VARIANTS = ("eager", "compile", "tuned")
 
 
 def set_up(options):
     if options.threads:
-        torch.set_num_threads(options.threads)
+        pools.set_torch(torch, options.threads)
     if options.device == "gpu":
         if options.gpu >= torch.cuda.device_count():
             raise Unsupported("this PyTorch sees no CUDA device")
@@ -33,12 +34,17 @@ def _set_up_compiler():
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(os.environ["BENCH_CACHE"], "inductor")
 
 
+def deterministic(options):
+    return determinism.torch_switches(torch)
+
+
 def describe():
     mkldnn = getattr(torch.backends, "mkldnn", None)
     return {
         "framework": "pytorch",
         "version": torch.__version__,
-        "threads": torch.get_num_threads(),
+        "threads": pools.torch_pools(torch)["intra_op"],
+        "pools": pools.torch_pools(torch),
         "kernels": {
             "mkldnn": bool(mkldnn and mkldnn.is_available()),
             "cuda": torch.version.cuda,

@@ -6,7 +6,6 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from bench.adapters.base import spent_after
 from bench.adapters.channels_first import symmetric
 from bench.ops import extras_of, shapes_of, states_read
 from bench.weights import is_frozen
@@ -32,13 +31,13 @@ class Net(nn.Module):
     def layer(self, node):
         return self._layers[_key(node)]
 
-    def forward(self, inputs, nodes, kept):
+    def forward(self, inputs, steps):
         """The values by name that are kept; all others are let go on the way."""
-        values, spent = dict(inputs), spent_after(nodes, kept)
-        for node in nodes:
+        values = dict(inputs)
+        for node, spent in steps:
             read = [values[source] for source in node["inputs"]]
             values[node["name"]] = OPERATIONS[node["op"]](self, node, read, values)
-            for name in spent[node["name"]]:
+            for name in spent:
                 values.pop(name, None)
         return values
 

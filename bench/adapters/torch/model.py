@@ -5,8 +5,9 @@ import os
 import numpy as np
 import torch
 
-from bench.adapters.base import Model
+from bench.adapters.base import Model, Prepared, steps_of, weighted_sum
 from bench.adapters.channels_first import Layout, value_in
+from bench.adapters.torch import tuned
 from bench.adapters.torch.host_operator import host_call
 from bench.adapters.torch.layers import Net, tensors_of
 from bench.adapters.torch.training import clip, correct_adam, corrects_adam, loss_of, optimizer_of
@@ -17,16 +18,20 @@ from bench.weights import is_state
 class TorchModel(Model):
     def __init__(self, graph, recipe, options):
         self._graph, self._recipe = graph, recipe
-        self._layout = Layout(graph)
+        self._channels_last = tuned.channels_last(graph, options)
+        self._layout = Layout(graph, folds=not self._channels_last)
         on_gpu = options.device == "gpu"
         self._device = torch.device("cuda", options.gpu) if on_gpu else torch.device("cpu")
-        native = options.setting == "native"
+        native = self._native = options.setting == "native"
         compiled = options.variant == "compile"
         on_host = {node["name"]: host_call(node, compiled) for node in host_nodes(graph)}
         self._net = Net(graph, self._layout, native, on_host).to(self._device)
+        if self._channels_last:
+            self._net.to(memory_format=torch.channels_last)
         self._trained = trained_nodes(graph, recipe)
-        self._predicted = nodes_for(graph, graph["outputs"])
-        self._heads = read_by_losses(recipe)
+        self._training_steps = steps_of(self._trained, read_by_losses(recipe))
+        outputs = graph["outputs"]
+        self._prediction_steps = steps_of(nodes_for(graph, outputs), set(outputs))
         self._forward = self._loss_of
         if compiled:
             torch.compiler.reset()  # after a few models in one process it would stop compiling
@@ -34,17 +39,23 @@ class TorchModel(Model):
             # chooses the convolutions' layout
             settings = {} if native else {"options": {"layout_optimization": False}}
             self._forward = torch.compile(self._loss_of, **settings)
-        self._optimizer = optimizer_of(recipe, list(self._parameters()), native)
+        settings = {"fused": True} if tuned.fused(recipe, options) else {}
+        self._optimizer = optimizer_of(recipe, list(self._parameters()), native, **settings)
         self._steps = 0
         self._corrects_adam = corrects_adam(recipe, native)
         self.path = {
             "loop": options.variant,
-            "layout": "the compiler's" if native and options.variant == "compile" else "NCHW",
+            "layout": self._layout_name(native and compiled),
             "adam": "epsilon corrected each step" if self._corrects_adam else "as it is",
             "weight decay": "on every parameter" if native else "on kernels and tables",
         }
+        if options.variant == "tuned":
+            self.path["tuned"] = tuned.tricks(graph, recipe, options)
         if host_nodes(graph):
             self.path["host node"] = "custom operator" if compiled else "called between layers"
+
+    def _layout_name(self, compilers):
+        return "NHWC" if self._channels_last else "the compiler's" if compilers else "NCHW"
 
     def _parameters(self):
         """(node, canonical name, tensor) of everything that learns."""
@@ -59,20 +70,36 @@ class TorchModel(Model):
                 yield node, _SECOND_BIAS, layer.bias_hh_l0
 
     def _loss_of(self, batch):
-        values = self._net(batch, self._trained, self._heads)
-        return sum(spec["weight"] * loss_of(spec, values, batch) for spec in self._recipe["losses"])
+        values = self._net(batch, self._training_steps)
+        losses = self._recipe["losses"]
+        return weighted_sum((spec["weight"], loss_of(spec, values, batch)) for spec in losses)
+
+    def prepared(self, batch):
+        if isinstance(batch, Prepared):
+            return batch
+        tensors = {k: self._tensor(v) for k, v in batch.items()}
+        # indices, labels and lengths are int64 in PyTorch: before 1.8 it takes nothing else
+        return Prepared((k, t if t.is_floating_point() else t.long()) for k, t in tensors.items())
+
+    def _tensor(self, value):
+        if self._channels_last and value.ndim == 4:
+            return torch.from_numpy(value).permute(0, 3, 1, 2)
+        return torch.from_numpy(value_in(value))
 
     def _tensors(self, batch):
-        tensors = {k: torch.from_numpy(value_in(v)).to(self._device) for k, v in batch.items()}
-        # indices, labels and lengths are int64 in PyTorch: before 1.8 it takes nothing else
-        return {k: t if t.is_floating_point() else t.long() for k, t in tensors.items()}
+        """The batch on the device."""
+        tensors = self.prepared(batch)
+        if self._device.type == "cpu":
+            return dict(tensors)
+        return {k: t.to(self._device) for k, t in tensors.items()}
 
     def train_step(self, batch):
-        self._net.train()
+        if not self._net.training:  # it would walk through all layers
+            self._net.train()
         self._optimizer.zero_grad()
         loss = self._forward(self._tensors(batch))
         loss.backward()
-        clip(self._recipe, self._optimizer)
+        clip(self._recipe, self._optimizer, self._native)
         self._steps += 1
         if self._corrects_adam:
             correct_adam(self._optimizer, self._recipe, self._steps)
@@ -88,15 +115,16 @@ class TorchModel(Model):
 
     def predict(self, batch):
         self._net.eval()
-        return self._values(batch, self._predicted, self._graph["outputs"])
+        return self._values(batch, self._prediction_steps, self._graph["outputs"])
 
     def activations(self, batch, training=False):
         self._net.train(training)
-        return self._values(batch, self._graph["nodes"], values_of(self._graph))
+        names = values_of(self._graph)
+        return self._values(batch, steps_of(self._graph["nodes"], set(names)), names)
 
-    def _values(self, batch, nodes, names):
+    def _values(self, batch, steps, names):
         with torch.no_grad():
-            values = self._net(self._tensors(batch), nodes, set(names))
+            values = self._net(self._tensors(batch), steps)
         return {
             name: self._layout.value_out(name, values[name].detach().cpu().numpy())
             for name in names
@@ -109,7 +137,7 @@ class TorchModel(Model):
         loss.backward()
         gradients = {}
         for node, name, tensor in self._parameters():
-            if name != _SECOND_BIAS:
+            if name != _SECOND_BIAS and tensor.grad is not None:
                 value = self._canonical(node, name, tensor.grad)
                 gradients.setdefault(node["name"], {})[name] = value
         self._optimizer.zero_grad()

@@ -54,31 +54,42 @@ _REAL_VALUED = {
 # ---- optimisers ---------------------------------------------------------------------------------
 
 
-def optimizer_of(recipe, trained, native):
-    """PyTorch's optimiser of the recipe; `trained` are (node, parameter's name, tensor)."""
+def optimizer_of(recipe, trained, native, **settings):
+    """PyTorch's optimiser of the recipe; `trained` are (node, parameter's name, tensor).
+
+    `settings` change how it is computed, not what.
+    """
     o = recipe["optimizer"]
     decayed, plain = [], []
     for _, name, tensor in trained:
         (decayed if native or is_decayed(name) else plain).append(tensor)
-    groups = [
-        {"params": decayed, "weight_decay": o.get("weight_decay", 0.0)},
-        {"params": plain, "weight_decay": 0.0},
-    ]
+    decay = o.get("weight_decay", 0.0)
+    groups = [{"params": decayed, "weight_decay": decay}, {"params": plain, "weight_decay": 0.0}]
+    if not decay:  # one group, as by hand: each costs time in every step
+        groups = [{"params": decayed + plain}]
     groups = [group for group in groups if group["params"]]
     if o["name"] == "sgd":
         return torch.optim.SGD(groups, lr=o["lr"], momentum=o["momentum"], nesterov=o["nesterov"])
     if o["name"] == "adam":
         explicit = {} if native else {"betas": (o["beta1"], o["beta2"]), "eps": o["epsilon"]}
-        return torch.optim.Adam(groups, lr=o["lr"], **explicit)
+        return torch.optim.Adam(groups, lr=o["lr"], **dict(explicit, **settings))
     explicit = {} if native else {"rho": o["rho"], "eps": o["epsilon"]}
     return torch.optim.Adadelta(groups, lr=o["lr"], **explicit)
 
 
-def clip(recipe, optimizer):
+def clip(recipe, optimizer, native):
     """Clip the gradients of all parameters by their norm together."""
-    if recipe.get("clip") is not None:
-        parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    if recipe.get("clip") is None:
+        return
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    if native or recipe["clip"] >= 0.1:
         torch.nn.utils.clip_grad_norm_(parameters, recipe["clip"])
+        return
+    # PyTorch adds 1e-6 to the norm that it divides by: next to nothing unless that is as small
+    norm = torch.norm(torch.stack([torch.norm(p.grad) for p in parameters]))
+    factor = recipe["clip"] / norm.clamp(min=recipe["clip"])
+    for p in parameters:
+        p.grad.mul_(factor)
 
 
 def corrects_adam(recipe, native):

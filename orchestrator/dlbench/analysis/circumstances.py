@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from dlbench.analysis.core_use import core_note
 from dlbench.statistics.stability import outlying_trials
 from dlbench.statistics.words import count, number
 
@@ -64,16 +65,23 @@ def cautions_of(groups: Sequence[Group]) -> Iterator[str]:
 
 def others_load(group: Group) -> float:
     """Percent of the machine that other programs took beside this group, in the middle trial."""
-    seen = [load for row in group.rows if (load := _others(row)) is not None]
+    seen = [load for row in group.rows if (load := others_percent(row)) is not None]
     return statistics.median(seen) if seen else 0.0
 
 
-def _others(row: Row) -> float | None:
+def others_percent(row: Row) -> float | None:
+    """Percent of the machine that other programs took beside this trial; None: not known."""
     whole, own = row["system_cpu_percent_mean"], row["cpu_percent_mean"]
-    # With a limit of cores, the trial's share is one of these and not of the machine.
-    if whole is None or own is None or row["cpus"] is not None:
+    if whole is None or own is None:
         return None
-    return max(0.0, float(whole) - float(own))
+    # The trial's own share is one of the cores that it was given, and not of the machine.
+    if row["cores"] and row["machine_cores"]:
+        share = float(row["cores"]) / float(row["machine_cores"])
+    elif row["cpus"] is None:
+        share = 1.0
+    else:
+        return None
+    return max(0.0, float(whole) - share * float(own))
 
 
 def group_notes(group: Group) -> Iterator[str]:
@@ -92,6 +100,8 @@ def group_notes(group: Group) -> Iterator[str]:
         yield fewer
     if others_load(group) > BUSY:
         yield "busy machine"
+    if cores := core_note(group):
+        yield cores
 
 
 NOTES = "what weakens its numbers or those of its group, in words"

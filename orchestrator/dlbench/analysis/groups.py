@@ -18,21 +18,23 @@ from typing import Any
 
 import polars as pl
 
-from dlbench.analysis.metrics import Metric
+from dlbench.analysis.metrics import OF_SEEDS, Metric
 from dlbench.analysis.sessions import sessions_of
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.errors import unknown
 from dlbench.statistics.measurements import Measurements
 
 BY = ("release", "device", "variant", "engine")
-_CHOSEN = ("workload", "release", "variant", "device", "setting", "engine", "point")
-_USUAL = {"device": "cpu", "setting": "matched", "point": ""}
+_CHOSEN = ("workload", "release", "variant", "device", "setting", "engine", "point", "kernels")
+_USUAL = {"device": "cpu", "setting": "matched", "point": "", "kernels": ""}
 """What a label does not mention."""
 _READ = (
     *_CHOSEN, "id", "campaign", "seed", "round", "index", "outcome", "certified", "machine",
     "started", "wall_s", "data", "data_source", "budget_epochs", "budget_steps", "batch", "threads",
     "changes", "scale", "train_rows", "test_rows",
-    "cpus", "memory_limit_bytes", "threads_used", "system_cpu_percent_mean", "cpu_percent_mean",
+    "cpus", "memory_limit_bytes", "threads_used", "one_core", "cores", "machine_cores",
+    "switches_cover", "loss", "final_weights_sha256", "predictions_sha256", "losses_sha256",
+    "system_cpu_percent_mean", "cpu_percent_mean",
 )  # fmt: skip
 
 Row = dict[str, Any]
@@ -112,14 +114,27 @@ class Group:
         """How many complete trials do not have the metric."""
         return len(self.complete) - len(self.measured(metric)) if self.complete else 0
 
+    def independent(self, metric: Metric) -> tuple[Row, ...]:
+        """As `measured`; of qualities one a seed: the same seed twice is no second result."""
+        measured = self.measured(metric)
+        if metric not in OF_SEEDS:
+            return measured
+        once: dict[Hashable, Row] = {}
+        for row in measured:
+            once.setdefault((row["session"], row["seed"]), row)
+        return tuple(once.values())
+
     def values(self, metric: Metric) -> tuple[float, ...]:
-        """Of the complete trials, one each."""
-        return tuple(float(row[metric.column]) for row in self.measured(metric) if self.complete)
+        """Of the complete trials, one each; of qualities one a seed."""
+        return tuple(float(row[metric.column]) for row in self.independent(metric) if self.complete)
 
     def measurements(self, metric: Metric) -> Measurements:
         """What the statistics compare: a failed trial has no value and counts all the same."""
-        measured = self.measured(metric)
+        measured = self.independent(metric)
         failed = self.failed if self.complete else ()
+        if metric in OF_SEEDS:
+            there = {(row["session"], row["seed"]) for row in measured}
+            failed = tuple(row for row in failed if (row["session"], row["seed"]) not in there)
         every = (*measured, *failed)
         values = (*(float(row[metric.column]) for row in measured), *(math.nan for _ in failed))
         return Measurements(

@@ -107,6 +107,8 @@ ON_TRAINING_ROWS = (
              in_report=True)
       for column, (title, kind) in _ERROR.items()),
 )  # fmt: skip
+OF_SEEDS = frozenset((*QUALITY, *ON_TRAINING_ROWS))
+"""What a seed decides: its repeats are not independent of each other, as those of times are."""
 PEAK_EPOCH = Metric(
     "peak_epoch", "Epoch of the peak", "epoch at which the test curve is best", EPOCH,
     in_report=True, judged=False,

@@ -11,10 +11,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dlbench.analysis.groups import Case, Group
-from dlbench.analysis.metrics import PEAK_MEMORY, SPEED, STEP, TRAINING, Metric
+from dlbench.analysis.metrics import (
+    ON_TRAINING_ROWS,
+    PEAK_MEMORY,
+    QUALITY,
+    SPEED,
+    STEP,
+    TRAINING,
+    Metric,
+)
 from dlbench.statistics.words import listing, number, some
 
-COSTS = (STEP, SPEED, TRAINING, PEAK_MEMORY)
+DRAWN = (TRAINING, *QUALITY, *ON_TRAINING_ROWS, STEP, SPEED, PEAK_MEMORY)
+"""What is shown over the values of a field, as far as it was measured: cost, and what it buys."""
 _SAME = 1.05
 """Less than this is said to stay about the same."""
 

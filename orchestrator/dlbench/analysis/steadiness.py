@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from dlbench.analysis.circumstances import others_percent
+from dlbench.analysis.core_use import fewer_cores
 from dlbench.analysis.groups import Case, Group
 from dlbench.analysis.metrics import Metric
 from dlbench.statistics.order_effect import OrderEffect, order_effect
@@ -173,22 +175,13 @@ def _order(groups: Sequence[Group], metric: Metric) -> OrderEffect | None:
 
 
 def _unequal(groups: Sequence[Group], metric: Metric) -> list[Finding]:
-    """Threads that differ though none were asked for; other programs beside one group only."""
-    findings = []
-    threads = {
-        group.name: [
-            row["threads_used"] for row in group.measured(metric) if row["threads_used"] is not None
-        ]
-        for group in groups
-    }
-    findings.append(unequal("the number of threads", threads))
+    """Cores that differ; other programs beside one group only."""
+    findings: list[Finding | None] = [
+        Finding(Concern.UNEQUAL, sentence, 1.0) for sentence in fewer_cores(groups)
+    ]
     others = {
         group.name: [
-            max(0.0, row["system_cpu_percent_mean"] - row["cpu_percent_mean"])
-            for row in group.measured(metric)
-            if row["cpus"] is None
-            and row["system_cpu_percent_mean"] is not None
-            and row["cpu_percent_mean"] is not None
+            load for row in group.measured(metric) if (load := others_percent(row)) is not None
         ]
         for group in groups
     }

@@ -109,7 +109,8 @@ def _distinct(
 def _row(name: str, campaign: str, content: dict[str, Any]) -> dict[str, Any]:
     framework, _, version = content["release"].partition("@")
     scale, resources = content.get("scale", {}), content.get("resources", {})
-    model = content.get("model", {})
+    model, stack, cores = (content.get(key, {}) for key in ("model", "stack", "cores"))
+    ended_with = content.get("ended_with", {})
     row = _renamed(content["metrics"], _TAKEN)
     row |= {key: value for key, value in resources.items() if key not in ("per_phase", "samples")}
     row |= {own: resources.get(theirs) for own, theirs in _RESOURCE.items()}
@@ -124,7 +125,16 @@ def _row(name: str, campaign: str, content: dict[str, Any]) -> dict[str, Any]:
         "campaign": campaign,
         "framework": framework,
         "version": version,
-        "threads_used": content.get("stack", {}).get("threads"),
+        "kernels": "deterministic" if scale.get("deterministic") else "",
+        "switches_cover": " ".join((stack.get("deterministic") or {}).get("covers", ())),
+        "threads_used": stack.get("threads"),
+        "one_core": stack.get("one_core") or "",
+        "cores": cores.get("allotted"),
+        "pinned": ",".join(map(str, cores.get("pinned", ()))),
+        "machine_cores": cores.get("machine"),
+        "final_weights_sha256": ended_with.get("weights_sha256"),
+        "predictions_sha256": ended_with.get("predictions_sha256"),
+        "losses_sha256": ended_with.get("losses_sha256"),
         "parameters": model.get("parameters"),
         "weights_sha256": model.get("weights_sha256"),
         "confounds": " ".join(content.get("confounds", ())),

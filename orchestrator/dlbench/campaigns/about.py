@@ -25,6 +25,7 @@ from dlbench.shapes import (
     record,
     table_of,
     text,
+    whole,
 )
 
 VERSION = 1
@@ -86,7 +87,10 @@ class CampaignAbout:
 
 
 _GPU = either(label, record({"name": optional(label), "memory_bytes": optional(BYTES),
-                            "compute": optional(label)}))  # fmt: skip
+                            "compute": optional(label), "processes": optional(whole()),
+                            "persistence": optional(flag), "ecc": optional(flag),
+                            "clock_mhz": optional(whole()),
+                            "clock_limit_mhz": optional(whole())}))  # fmt: skip
 _WORDS = (
     "architecture", "cpu_model", "governor", "kernel", "os", "virtualisation", "runtime",
     "gpu_driver",

@@ -134,7 +134,7 @@ def _with_several_gpus(text: bytes, count: int, names: Sequence[str]) -> pl.Data
     memory = pl.coalesce("process_memory_bytes", "memory_bytes")
     sums = (memory, pl.col("power_w"), pl.col("energy_j"))
     together = each.group_by("row").agg(
-        pl.col("util_percent").mean().alias(names[0]),
+        pl.col("util_percent").max().alias(names[0]),
         *(
             pl.when(value.count() > 0).then(value.sum()).alias(name)
             for name, value in zip(names[1:], sums, strict=True)

@@ -12,7 +12,7 @@ from typing import Any
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.campaigns.plain_files import read_record
 from dlbench.campaigns.trial_files import RESULT
-from dlbench.campaigns.trial_result import VERSION, Scale, TrialResult
+from dlbench.campaigns.trial_result import DIGESTS, VERSION, Scale, TrialCores, TrialResult
 from dlbench.event_fields import LONGEST_S
 from dlbench.formats import check_version
 from dlbench.monitor.resources import PhaseUse, Resources
@@ -101,7 +101,11 @@ _RESOURCES = record(fields_of(
     **dict.fromkeys(("gpu_power_w_mean", "gpu_energy_j"), _POSITIVE),
 ))  # fmt: skip
 _MODEL = table_of(anything, {"parameters": COUNT, "weights_sha256": label})
-_STACK = table_of(anything, {"threads": optional(COUNT)})
+_SWITCHES = table_of(anything, {"covers": list_of(label, 10)})
+_STACK = table_of(
+    anything,
+    {"threads": optional(COUNT), "one_core": optional(label), "deterministic": optional(_SWITCHES)},
+)
 _FIELDS: dict[str, Shape] = {
     **dict.fromkeys(
         ("release", "workload", "device", "engine", "setting", "variant", "lock", "point"),
@@ -122,6 +126,11 @@ _FIELDS: dict[str, Shape] = {
         Scale, data=label, source=label, setting=label, cpus=optional(number(0.0, 1e6)),
         name=label, changes=list_of(label, 100),
     ),
+    "cores": record_of(
+        TrialCores, allotted=optional(number(0.0, 1e6)), pinned=list_of(COUNT, 100_000),
+        machine=optional(COUNT),
+    ),
+    "ended_with": record(dict.fromkeys(DIGESTS, label)),
     "certified": optional(flag),
     "certificate": optional(identity),
     "machine": lambda value: value if value == "" else identity(value),
@@ -162,6 +171,7 @@ def _result(checked: dict[str, Any]) -> TrialResult:
             **checked,
             "outcome": Outcome(checked["outcome"]),
             "scale": Scale(**checked.get("scale", {})),
+            "cores": TrialCores(**checked.get("cores", {})),
             "resources": resources,
         }
     )
@@ -201,4 +211,4 @@ def _checked(content: Any, file: Path) -> dict[str, Any]:
 def _nothing() -> dict[str, Any]:
     """In place of what can't be true."""
     return {"metrics": {}, "resources": {}, "curve": [], "phases": {}, "started": "", "scale": {},
-            "model": {}, "stack": {}}  # fmt: skip
+            "model": {}, "stack": {}, "cores": {}, "ended_with": {}}  # fmt: skip

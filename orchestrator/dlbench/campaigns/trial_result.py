@@ -54,6 +54,25 @@ class Scale:
     test_rows: int | None = None
     changes: list[str] = field(default_factory=list)
     """What differs from the workload's recipe: `optimizer.lr=0.1`."""
+    deterministic: bool = False
+    """Whether the framework was asked for kernels that repeat to the last bit."""
+
+
+DIGESTS = ("weights_sha256", "predictions_sha256", "losses_sha256")
+"""What trials of one seed that repeat to the last bit end with alike."""
+
+
+@dataclass(frozen=True)
+class TrialCores:
+    """The cores that a trial had."""
+
+    allotted: float | None = None
+    """How many it may use; None: it was not started, or an older dlbench ran it."""
+    pinned: list[int] = field(default_factory=list)
+    """Which; empty: it was not pinned, and `unpinned` says why."""
+    unpinned: str = ""
+    machine: int | None = None
+    """How many its machine has."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +104,9 @@ class TrialResult:
     model: dict[str, Any] = field(default_factory=dict)
     stack: dict[str, Any] = field(default_factory=dict)
     scale: Scale = field(default_factory=Scale)
+    cores: TrialCores = field(default_factory=TrialCores)
+    ended_with: dict[str, str] = field(default_factory=dict)
+    """Digests (`DIGESTS`) of the final weights, the predictions and all losses."""
     certified: bool | None = None
     """Whether its model was proven equal to the reference; None: not checked."""
     certificate: str | None = None
@@ -218,7 +240,8 @@ def _parts(result: Mapping[str, Any]) -> Metrics:
 
 def _images(events: Iterable[Event]) -> Metrics:
     """In how many sizes a detector's images come, and the share of their pixels that is padding."""
-    path = next((event.fields["path"] for event in events if event.kind == "model"), {})
+    models = (event.fields["path"] for event in events if event.kind == "model")
+    path: dict[str, Any] = next(models, {})
     sizes, padding = _finite(path.get("image sizes")), _finite(path.get("padding"))
     found: Metrics = {}
     if sizes is not None and 1 <= sizes <= _MOST_SIZES:

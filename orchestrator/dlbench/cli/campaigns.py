@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
         ] = None,
         json: Json = False,
     ) -> None:
-        """List the campaigns of a folder, the one that was worked on last first.
+        """List the campaigns of a folder, the latest first.
 
         \b
         dlbench campaigns

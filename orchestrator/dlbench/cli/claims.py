@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
         kind: Kind = None,
         json: Json = False,
     ) -> None:
-        """List what published studies claim, and whether their own design could have shown it.
+        """List what published studies claim. Could their design have shown it?
 
         \b
         dlbench claims
@@ -80,8 +80,9 @@ def register(app: typer.Typer) -> None:
         only: Only = None,
         json: Json = False,
     ) -> None:
-        """Judge a published study's claims by a campaign's trials: supported, contradicted, or
-        cannot tell and what that would take.
+        """Judge a published study's claims by a campaign's trials.
+
+        A claim is supported or contradicted, or it cannot be told, and what that would take.
 
         The exit code is 0 if every claim that was asked about is supported, 1 if any is
         contradicted, 3 if none is and some cannot be told. 2 is for mistakes in the command.

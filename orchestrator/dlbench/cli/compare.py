@@ -81,7 +81,7 @@ def register(app: typer.Typer) -> None:
         only: Only = None,
         json: Json = False,
     ) -> None:
-        """Say which differences between releases, devices or variants are real.
+        """Say which differences are real, and how large they are.
 
         With --fail-if the exit code is that of the worst result: 0, no condition is met; 1, one is,
         and the difference is shown, not only seen; 3, undecided: it may be chance, there are too

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dlbench.cli.console import say
+from dlbench.statistics.measurements import THROUGHPUT, TIME
 
 if TYPE_CHECKING:
     from dlbench.analysis.campaign_comparison import CampaignComparison, CaseComparison
@@ -109,13 +110,20 @@ def _print_speedups(comparison: CampaignComparison) -> None:
     """All of them at a glance."""
     from dlbench.cli.console import print_table
 
+    kind = comparison.metric.kind
     rows = []
     for case in comparison.cases:
         for verdict in case.comparison.verdicts:
-            size = verdict.effect.magnitude if verdict.effect else "-"
+            size = "-"
+            if verdict.effect:  # a speed-up is the second's time by the first's
+                size = verdict.effect.from_second() if kind is TIME else verdict.effect.from_first()
             pair = f"{verdict.first} against {verdict.second}"
             rows.append([case.case.label, pair, size, verdict.decision.value])
-    print_table(["", "devices", ">factor", "verdict"], rows, title="\nspeed-ups")
+    title, size = "\nspeed-ups (below 1: slower)", ">factor"
+    if kind not in (TIME, THROUGHPUT):
+        title = f"\n{comparison.metric.title}, device against device"
+        size = ">ratio" if kind.scale == "ratio" else ">difference"
+    print_table(["", "devices", size, "verdict"], rows, title=title)
 
 
 def print_checked(checked: Sequence[ThresholdResult], verbose: bool) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dlbench.cli.console import Json, megabytes, print_json, print_table
+from dlbench.cli.console import Json, megabytes, print_json, print_table, say
+
+if TYPE_CHECKING:
+    from dlbench.datasets import Dataset
 
 app = typer.Typer(help="Data sets: fetch, convert, check.", no_args_is_help=True,
                   rich_markup_mode=None)  # fmt: skip
@@ -22,6 +25,7 @@ def list_data(json: Json = False) -> None:
     """
     from dlbench.datasets import datasets, store
 
+    here = {name: store.what_is_here(d) for name, d in datasets().items()}
     rows = [
         {
             "name": d.name,
@@ -32,7 +36,9 @@ def list_data(json: Json = False) -> None:
             "files": [item.name for item in d.downloads],
             "other_forms": [form.title for form in d.packagings],
             "notes": d.notes,
-            "here": store.what_is_here(d),
+            "here": here[d.name].word,
+            "rows_here": here[d.name].rows,
+            "repeated": here[d.name].repeated,
             "ready": store.is_prepared(d, "real"),
             "synthetic_ready": store.is_prepared(d, "synthetic"),
             "origin": d.origin,
@@ -50,7 +56,7 @@ def list_data(json: Json = False) -> None:
                 f"{d.rows[0]:,}",
                 f"{d.rows[1]:,}",
                 megabytes(sum(item.bytes for item in d.downloads) or None),
-                store.what_is_here(d),
+                here[d.name].word,
                 d.origin,
                 d.licence,
                 d.title,
@@ -60,7 +66,28 @@ def list_data(json: Json = False) -> None:
     )
     for d in datasets().values():
         if d.notes:
-            typer.echo(f"{d.name}: {d.notes}.")
+            say(f"{d.name}: {d.notes}.")
+        if here[d.name].word == "sample":
+            say(f"{d.name}: {_counted(d, here[d.name].rows, sample=True)}.")
+        if here[d.name].repeated:
+            say(f"{d.name}: {_repeated(here[d.name].repeated)}.")
+
+
+def _counted(dataset: Dataset, rows: tuple[int, int] | None, *, sample: bool) -> str:
+    """How many rows are here, and that they are not the official ones where they are not."""
+    if rows is None:
+        return "nothing is here"
+    counted = f"{rows[0]:,} training and {rows[1]:,} test rows"
+    if not sample:
+        return counted
+    official = f"{dataset.rows[0]:,} and {dataset.rows[1]:,}"
+    return f"a sample of {counted}; the official data have {official}"
+
+
+def _repeated(count: int) -> str:
+    return (
+        f"{count:,} test {'rows are training rows' if count > 1 else 'row is a training row'}, too"
+    )
 
 
 @app.command("fetch")
@@ -81,16 +108,16 @@ def fetch(
     """
     from dlbench.datasets import find, store
 
-    def say(text: str) -> None:
+    def tell(text: str) -> None:
         if not json:
-            typer.echo(text)
+            say(text)
 
     done = []
     for dataset in [find(name) for name in names]:
         if source:
-            prepared = store.prepare_from(dataset, source, say)
+            prepared = store.prepare_from(dataset, source, tell)
         else:
-            prepared = store.prepare(dataset, "real", say, again=again)
+            prepared = store.prepare(dataset, "real", tell, again=again)
         done.append(
             {
                 "name": prepared.name,
@@ -100,9 +127,9 @@ def fetch(
                 "repeated": prepared.repeated,
             }
         )
-        say(f"{prepared.name}: ready, {megabytes(prepared.bytes)}, digest {prepared.digest[:12]}")
+        tell(f"{prepared.name}: ready, {megabytes(prepared.bytes)}, digest {prepared.digest[:12]}")
         if prepared.repeated:
-            say(f"{prepared.name}: {prepared.repeated:,} test rows are training rows, too")
+            tell(f"{prepared.name}: {_repeated(prepared.repeated)}")
     if json:
         print_json(done)
 
@@ -126,12 +153,18 @@ def verify(
         for source in ("real", "synthetic"):
             if not store.is_prepared(dataset, source):
                 if names and source == "real":
-                    rows.append({"name": dataset.name, "source": source, "whole": False,
-                                 "problem": "It is not here."})  # fmt: skip
+                    rows.append(
+                        {"name": dataset.name, "source": source, "whole": False,
+                         "problem": "It is not here.", "holds": "", "repeated": 0}
+                    )  # fmt: skip
                 continue
-            problem, found = "", str(source)
+            problem, found, words, repeated = "", str(source), "", 0
             try:
-                found = store.verify(dataset, source).source  # real rows may be a sample
+                data = store.verify(dataset, source)
+                found, repeated = data.source, data.repeated  # real rows may be a sample
+                own = data.rows["train"], data.rows["test"]
+                words = _counted(dataset, own, sample=found == "sample")
+                words += f"; {_repeated(repeated)}" if repeated else ""
             except UserError as error:
                 problem = str(error)
             rows.append(
@@ -140,13 +173,16 @@ def verify(
                     "source": found,
                     "whole": not problem,
                     "problem": problem,
+                    "holds": words,
+                    "repeated": repeated,
                 }
             )
     if json:
         print_json(rows)
     else:
         for row in rows:
-            typer.echo(f"{row['name']} ({row['source']}): {row['problem'] or 'whole'}")
+            fine = f"unchanged since it was made: {row['holds']}"
+            say(f"{row['name']} ({row['source']}): {row['problem'] or fine}")
     raise typer.Exit(0 if all(row["whole"] for row in rows) else 1)
 
 

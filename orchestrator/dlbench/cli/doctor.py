@@ -12,7 +12,7 @@ from dlbench.cli.console import Json
 def register(app: typer.Typer) -> None:
     @app.command("doctor")
     def doctor(json: Json = False) -> None:
-        """Check Docker, GPUs, interpreters, disk and how quiet this machine is.
+        """Check Docker, GPUs, interpreters, disk and the load here.
 
         \b
         dlbench doctor

@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
         ] = "parquet",
         json: Json = False,
     ) -> None:
-        """Write the trials, curves, samples, steps and phases as tables, or pack the campaign.
+        """Write a campaign's tables, or pack it into one file.
 
         An archive is one file with checksums that show, compare and report open directly. Secrets,
         home paths and names of people and machines are taken out of everything that is written.

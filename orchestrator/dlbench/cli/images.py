@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -45,7 +46,7 @@ def build(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Make the environments of releases, unless they are ready; of all, if none is named.
+    """Make the environments of these releases, or of all.
 
     \b
     dlbench images build pytorch tensorflow@2.21.0
@@ -147,7 +148,9 @@ def list_images(json: Json = False) -> None:
 def verify(
     releases: Releases = None,
     framework: Framework = None,
-    device: Device = "cpu",
+    device: Annotated[
+        str | None, typer.Option(metavar="cpu|gpu", help="The device; none: both.")
+    ] = None,
     engine: Engine = "auto",
     wheels: Annotated[
         bool,
@@ -155,19 +158,28 @@ def verify(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Compare each environment with its lock; of those that are not made, say whether they can be.
+    """Compare environments with their locks. Of those that are not made: can they be?
 
     \b
-    dlbench images verify pytorch
-    dlbench images verify --device gpu
+    dlbench images verify
+    dlbench images verify pytorch --device gpu
     """
     from dlbench.environments import images, venvs
     from dlbench.environments.buildable import outlook
+    from dlbench.errors import UserError, unknown
+    from dlbench.planning.plan import DEVICES
     from dlbench.running.workshop import open_workshop
 
+    if device is not None and device not in DEVICES:
+        raise unknown("device", device, DEVICES)
+    if wheels and device is None:
+        raise UserError(
+            "--wheels downloads what is not there.", "Say of which device: --device cpu or gpu."
+        )
     workshop = open_workshop(engine)
     rows: list[dict[str, Any]] = []
-    for release in _chosen(named(releases, framework), None):
+    devices = (device,) if device else DEVICES
+    for release, device in product(_chosen(named(releases, framework), None), devices):
         differences: list[str] = []
         ready = device in release.devices and workshop.is_ready(release, device)
         if ready and workshop.client is not None:
@@ -213,7 +225,7 @@ def _library_faults(release: Release, device: str) -> list[str]:
 def accept_cuda(
     yes: Annotated[bool, typer.Option("--yes", help="Accept without being asked.")] = False,
 ) -> None:
-    """Accept NVIDIA's terms, under which old GPU packages get CUDA's libraries; asked for once.
+    """Accept NVIDIA's terms, once. Old GPU packages need its libraries.
 
     \b
     dlbench images accept-cuda
@@ -241,7 +253,7 @@ def prune(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Remove images and environments that dlbench made and no longer uses; nothing else.
+    """Remove what dlbench made and no longer uses, nothing else.
 
     \b
     dlbench images prune
@@ -282,7 +294,9 @@ def base(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Make a base image from a Debian mirror and a local interpreter, where no registry answers.
+    """Make a base image where no registry answers.
+
+    It is made of a Debian mirror and a local Python.
 
     \b
     dlbench images base 3.11

@@ -67,6 +67,7 @@ def list_releases(
             ]
             for r in releases
         ],
+        droppable=("origin",),
     )
 
 
@@ -99,6 +100,7 @@ def list_workloads(json: Json = False) -> None:
             ]
             for w in known
         ],
+        droppable=("origin", "data", "recipe"),
     )
     typer.echo("`dlbench show workload NAME` has the layers. FLOPs: one row's forward pass.")
 
@@ -146,13 +148,14 @@ def list_suites(json: Json = False) -> None:
             ]
             for s in known
         ],
+        droppable=("origin", "scales"),
     )
     typer.echo("`dlbench show suite NAME` has the study, the scales and the notes.")
 
 
 @app.command("adapters")
 def list_adapters(json: Json = False) -> None:
-    """The adapters: the code that trains in a framework, and the releases that use it.
+    """The adapters: the code that trains in each framework.
 
     \b
     dlbench list adapters
@@ -179,7 +182,7 @@ def list_adapters(json: Json = False) -> None:
 
 @app.command("metrics")
 def list_metrics(json: Json = False) -> None:
-    """The metrics that trials can be compared by: `dlbench compare --metric NAME`.
+    """The metrics that trials can be compared by.
 
     \b
     dlbench list metrics

@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
         out: Annotated[Path, typer.Option("-o", "--out", help="The new campaign's folder.")],
         json: Json = False,
     ) -> None:
-        """Put campaigns of several machines into one; comparisons keep the machines apart.
+        """Put campaigns into one. Comparisons keep machines apart.
 
         The same trial twice is kept once. If its results differ on one machine, nothing is merged.
 

@@ -1,4 +1,4 @@
-"""`dlbench report DIR`: a campaign as one HTML file, as Markdown or as LaTeX."""
+"""`dlbench report DIR`: a campaign as one HTML file, as Markdown, as LaTeX or as a picture."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dlbench.cli import completion
 from dlbench.cli.console import Json
 from dlbench.cli.options import Alpha, AlphaOver, CampaignFolder, Only
 
-_SUFFIXES = {"html": ".html", "markdown": ".md", "latex": ".tex"}
+_SUFFIXES = {"html": ".html", "markdown": ".md", "latex": ".tex", "svg": ".svg"}
 
 
 def register(app: typer.Typer) -> None:
@@ -20,7 +20,12 @@ def register(app: typer.Typer) -> None:
         folder: CampaignFolder = None,
         only: Only = None,
         format: Annotated[
-            str, typer.Option(metavar="html|markdown|latex", help="html, markdown or latex.")
+            str,
+            typer.Option(
+                metavar="html|markdown|latex|svg",
+                help="html, markdown or latex; svg: one picture, training time over the months in"
+                " which releases were published.",
+            ),
         ] = "html",
         out: Annotated[
             Path | None,
@@ -44,12 +49,13 @@ def register(app: typer.Typer) -> None:
         open: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
         json: Json = False,
     ) -> None:
-        """Make a report that opens with the answer: one file, no network needed to read it.
+        """Make a report: one HTML file that opens with the answer.
 
         \b
         dlbench report --open
         dlbench report results/2026-11-16_0312-digits-cnn-jax-numpy --format markdown -o answer.md
         dlbench report quick.dlbench -o quick.html --alpha-over report
+        dlbench report results/2026-11-16_0312-history --format svg -o eight-years.svg
         """
         import sys
 

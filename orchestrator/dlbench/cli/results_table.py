@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from dlbench.analysis.circumstances import circumstances
 from dlbench.analysis.metrics import ASKED_FOR, INFERENCE, QUALITY, STEP, TRAINING, Metric
+from dlbench.analysis.reproducibility import sentences
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.statistics.verdicts import Decision
 from dlbench.statistics.words import number
@@ -64,6 +65,7 @@ def case_tables(material: Material, *, everything: bool = False) -> Iterator[Cas
             (
                 *_whole_trials(case, ranking),
                 *(f"{title}: {made.answer}" for title, made in answers if _says_more(made)),
+                *sentences(case.groups),
             ),
             tuple(line for _, compared in answers for line in _details(compared)),
         )
@@ -242,7 +244,7 @@ def _more(
 def _values(metric: Metric, groups: Sequence[Group]) -> list[str]:
     """The mean or the median of each, as `metric` is compared."""
     middle = statistics.fmean if metric.middle == "mean" else statistics.median
-    known = [_known(group, metric.column) for group in groups]
+    known = [group.values(metric) for group in groups]
     middles = [middle(values) if values else None for values in known]
     if metric.kind.unit != "s" and metric.middle == "mean":
         return told_apart(middles, metric.factor, metric.unit)

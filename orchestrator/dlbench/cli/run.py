@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dlbench.planning.estimate import Forecast
     from dlbench.running.workshop import Workshop
 
-_RUN_HELP = """Run a suite, or what you choose, and say which differences are real.
+_RUN_HELP = """Run trials and say which differences are real.
 
     \b
     dlbench run
@@ -27,7 +27,7 @@ _RUN_HELP = """Run a suite, or what you choose, and say which differences are re
     dlbench run --suite elshawi2021 --scale smoke --data synthetic
     dlbench run --resume results/2026-11-16_0312-digits-cnn-jax-numpy --repeats 10
 """
-_PLAN_HELP = """Show what `dlbench run` with the same options would do, without doing it.
+_PLAN_HELP = """Show what `dlbench run` would do, without doing it.
 
     \b
     dlbench plan --suite quick --repeats 10
@@ -139,7 +139,7 @@ def _plan(options: RunOptions, given: frozenset[str]) -> None:
         looks = campaign.about().looks
     else:
         workshop = open_workshop(options.engine)
-        plan = draft(options, workshop.engine.name)
+        plan = draft(options, workshop.engine.name, workshop.cores)
         trials = whole = plan.trials
         about, looks = plan.notes, plan.looks
     said = [text for text in (workshop.note, *about, *notices(whole, looks, workshop)) if text]
@@ -169,10 +169,10 @@ def _print_plan(outlook: Forecast, workshop: Workshop) -> None:
                 trial.label,
                 trial.workload,
                 *([trial.point] if swept else []),
-                trial.device,
+                trial.compared_device,
                 trial.setting,
                 str(trial.seed),
-                seconds(estimate),
+                seconds(estimate or None),
             ]
             for trial, estimate in zip(outlook.trials, outlook.seconds, strict=True)
         ],
@@ -185,3 +185,12 @@ def _print_plan(outlook: Forecast, workshop: Workshop) -> None:
         f"About {seconds(outlook.total_s)} in all, {megabytes(outlook.download_bytes)} to download,"
         f" {megabytes(outlook.disk_bytes)} of disk. Estimates: within a factor of three."
     )
+    if outlook.proofs:
+        one = outlook.proofs == 1
+        say(
+            f"Before them {outlook.proofs} proof{'' if one else 's'} that models are equal: about"
+            f" {seconds(outlook.proofs_s)}, unless {'it' if one else 'they'} had been made before."
+        )
+    known = zip(outlook.trials, outlook.seconds, strict=True)
+    if any(trial.device == "gpu" and estimate for trial, estimate in known):
+        say("How fast the GPU is was not measured: its trials are estimated as on this CPU.")

@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
         ] = False,
         json: Json = False,
     ) -> None:
-        """Show a campaign: the answer, a table, failures with their reasons.
+        """Show a campaign: the answer, a table, why trials failed.
 
         \b
         dlbench show
@@ -101,6 +101,7 @@ def _print_answer(material: Material, campaign: Campaign, place: Path, *, verbos
     from dlbench.cli.results_table import case_tables, failures
     from dlbench.host.machine import cautions
     from dlbench.report.answer import answer
+    from dlbench.report.beside_numbers import busy_gpus, devices_of
 
     whole = answer(material)
     say(f"\n{whole.headline}", style="bold")
@@ -119,10 +120,13 @@ def _print_answer(material: Material, campaign: Campaign, place: Path, *, verbos
         say(sentence if number else f"\n{sentence}")
     seen_busy = any(others_load(group) > BUSY for group in material.groups)
     busy = () if seen_busy else cautions(material.results.machines())
-    for line in (*failures(material), *busy):
+    for line in (*failures(material), *busy, *busy_gpus(material)):
         say(f"! {line}")
     sentence, command = next_step(material, campaign, place)
     if sentence:
         say(f"\n{sentence}")
     if command:
         say(f"  {command}", whole=True)
+    if len(devices_of(material.groups)) > 1:
+        say("\nDevice against device:")
+        say(f"  dlbench compare {shlex.quote(str(place))} --by device", whole=True)

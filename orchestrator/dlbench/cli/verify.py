@@ -14,6 +14,7 @@ from dlbench.cli.options import Device, Engine, Framework, Releases, named
 if TYPE_CHECKING:
     from dlbench.campaigns.certificate_file import Certificate
     from dlbench.environments.progress import Step
+    from dlbench.running.workshop import Workshop
 
 
 def register(app: typer.Typer) -> None:
@@ -54,7 +55,9 @@ def register(app: typer.Typer) -> None:
         ] = False,
         json: Json = False,
     ) -> None:
-        """Prove that releases compute the same model as the NumPy reference; all, if none is named.
+        """Prove that releases compute the reference's model.
+
+        All releases, if none is named.
 
         \b
         dlbench verify pytorch --workload digits-cnn
@@ -64,6 +67,7 @@ def register(app: typer.Typer) -> None:
         from dlbench.cli.console import print_json
         from dlbench.environments import releases as known_releases
         from dlbench.errors import UserError, unknown
+        from dlbench.host import gpu_preflight
         from dlbench.planning.plan import DEVICES, SETTINGS, find_contender, parse_gpus
         from dlbench.running.certificates import certify
         from dlbench.running.workshop import open_workshop
@@ -86,8 +90,14 @@ def register(app: typer.Typer) -> None:
             if packages in release.devices
         ]
         contenders = [find_contender(name) for name in names]
+        if record:  # what is recorded of a release is recorded of all its ways to train
+            contenders = [
+                (release, variant)
+                for release in {release.name: release for release, _ in contenders}.values()
+                for variant in release.variants
+            ]
         chosen = [find(name) for name in workload] if workload else list(workloads().values())
-        gpus = parse_gpus(gpu) if device == "gpu" else ()
+        gpus = gpu_preflight.in_order(parse_gpus(gpu)) if device == "gpu" else ()
         workshop = open_workshop(engine)
         refusals = {
             release.name: workshop.gpu_refusal(release, gpus or ("all",))
@@ -100,6 +110,12 @@ def register(app: typer.Typer) -> None:
                 everywhere,
                 "`dlbench verify --build gpu --device cpu` proves GPU packages without one.",
             )
+        wanted = [
+            release.name
+            for release, _ in contenders
+            if packages in release.devices and not refusals[release.name]
+        ]
+        _announce(list(dict.fromkeys(wanted)), packages, workshop)
         done = []
         partial: set[str] = set()
         with _progress(len(contenders) * len(chosen)) as progress:
@@ -143,7 +159,7 @@ def register(app: typer.Typer) -> None:
                         typer.echo(f"{label}: {_verdict(certificate)}")
                     progress(label, 1)
         if record:
-            _record(done, device, packages, partial)
+            _record(done, device, packages, partial, gpus)
         if json:
             print_json(done)
         # native proves nothing: what differs there is the answer, not a failure
@@ -153,11 +169,42 @@ def register(app: typer.Typer) -> None:
         raise typer.Exit(0 if answered else 1)
 
 
-def _record(done: list[dict[str, Any]], device: str, packages: str, partial: set[str]) -> None:
+def _announce(names: list[str], packages: str, workshop: Workshop) -> None:
+    """Say what several environments take before they are made; refuse what the disk can't hold."""
+    import shutil
+
+    from dlbench import paths
+    from dlbench.errors import UserError
+    from dlbench.planning.estimate import environments_to_make
+
+    pairs = [(name, packages) for name in names]
+    needs, download, disk = environments_to_make(pairs, workshop)
+    if len(needs) < 2:
+        return
+    cache = paths.cache()
+    free = shutil.disk_usage(next(p for p in (cache, *cache.parents) if p.exists())).free
+    takes = f"{download / 1e9:.1f} GB to download, about {disk / 1e9:.0f} GB of disk"
+    if disk > free:
+        raise UserError(
+            f"{len(needs)} environments are to be made first: {takes}; {free / 1e9:.0f} GB are"
+            " free.",
+            "Name some releases at a time, and `dlbench images prune --all` after each; or set"
+            " DLBENCH_CACHE to another disk.",
+        )
+    typer.echo(f"{len(needs)} environments are to be made first: {takes}.", err=True)
+
+
+def _record(
+    done: list[dict[str, Any]],
+    device: str,
+    packages: str,
+    partial: set[str],
+    gpus: tuple[str, ...],
+) -> None:
     """Write what was proven into the release files; say it, to be sent in, in any case."""
     from dlbench.host import verified
 
-    for line in verified.record(done, device, packages, partial):
+    for line in verified.record(done, device, packages, partial, gpus or ("all",)):
         typer.echo(line, err=True)
 
 

@@ -27,7 +27,7 @@ def register(app: typer.Typer) -> None:
         folder: CampaignFolder = None,
         json: Json = False,
     ) -> None:
-        """Follow a running campaign: progress, curves, CPU, memory, GPU and when it will end.
+        """Follow a running campaign: progress, curves, load, its end.
 
         Reads its files only, so it works from another terminal or over ssh; in a pipe it prints
         a line for each trial that ends. Leaves when the campaign ends: 0 if every trial is

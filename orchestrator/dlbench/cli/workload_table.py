@@ -9,7 +9,7 @@ from dlbench.cli.console import print_json, print_table, stdout
 if TYPE_CHECKING:
     from dlbench.workloads import Workload
 
-_NAME_WIDTH, _READS_WIDTH = 14, 17
+_NAME_WIDTH, _READS_WIDTH = 14, 16
 """So that the table fits 80 columns."""
 
 

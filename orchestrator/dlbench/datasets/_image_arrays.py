@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dlbench.datasets._reading import read_npz, wrong
+from dlbench.datasets._reading import has_array, read_npz, wrong
 
 if TYPE_CHECKING:
     from dlbench.datasets import Arrays
@@ -24,7 +23,7 @@ def image_arrays(
         import numpy as np
 
         names = [f"{kind}_{split}" for split in ("train", "test") for kind in ("x", label)]
-        files = [path for path in sorted(folder.glob(f"{name}*.npz")) if _has(path, names[0])]
+        files = [path for path in sorted(folder.glob(f"{name}*.npz")) if has_array(path, names[0])]
         if not files:
             return None
         arrays = read_npz(files[0], names, _MOST_BYTES)
@@ -44,11 +43,3 @@ def image_arrays(
         return splits
 
     return read
-
-
-def _has(path: Path, array: str) -> bool:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return f"{array}.npy" in archive.namelist()
-    except (OSError, zipfile.BadZipFile):
-        return False

@@ -51,23 +51,26 @@ def materials(
     download: Download,
     *,
     others: tuple[Download, ...] = (),
-    prefix: str = "",
+    prefixes: tuple[str, ...] = (),
     lowest: bool = False,
     notes: str = "",
 ) -> Dataset:
-    """A data set of this kind. `lowest`: of each composition the row of the lowest energy alone."""
+    """A data set of this kind. `prefixes`: how CSV files of it begin, the best first; `lowest`: of
+    each composition the row of the lowest energy alone."""
 
     def convert(files: Mapping[str, Path]) -> Arrays:
         (path,) = files.values()
         return split(_from_json(path), lowest=lowest)
 
     def from_folder(folder: Path) -> Arrays:
-        """From tables that people have: all CSV files whose names begin like the data set's."""
-        tables = sorted(folder.glob(f"{prefix or name}*.csv"))
+        """From tables that people have: all CSV files whose names begin alike."""
+        beginnings = prefixes or (name,)
+        found = (sorted(folder.glob(f"{beginning}*.csv")) for beginning in beginnings)
+        tables = next((files for files in found if files), [])
         if not tables:
             raise UserError(
                 f"{folder} has no file {download.name}, and no CSV file whose name begins with"
-                f" {prefix or name}.",
+                f" {' or '.join(beginnings)}.",
                 f"It is at {download.urls[0]}. A CSV file needs a column with formulas"
                 " (`formula`) and one with eV per atom (`target`).",
             )

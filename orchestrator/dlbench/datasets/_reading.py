@@ -95,6 +95,15 @@ def read_members(path: Path, most: Mapping[str, int]) -> dict[str, bytes]:
     return found
 
 
+def has_array(path: Path, name: str) -> bool:
+    """Whether an `.npz` file has an array of this name."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return f"{name}.npy" in archive.namelist()
+    except (OSError, zipfile.BadZipFile):
+        return False
+
+
 def read_npz(path: Path, names: Sequence[str], most: int) -> dict[str, np.ndarray]:
     """These arrays of an `.npz` file; the file may not hold more than `most` bytes."""
     from dlbench.campaigns.array_file import read_arrays

@@ -1,5 +1,7 @@
 """IMDB film reviews, from the raw texts, or from Keras' `imdb.npz`, whose pickle is not executed.
 
+People also keep the same ranks as plain arrays, all reviews one after the other (`_from_folder`).
+
 The vocabulary is the training split's: 0 pads, 1 starts a review, 2 stands for a word that is not
 among the most frequent, which follow from 3 on. A review longer than 500 keeps its end. `imdb.npz`
 has other ideas of what a word is: the same reviews become other numbers, and another digest.
@@ -8,6 +10,7 @@ has other ideas of what a word is: the same reviews become other numbers, and an
 from __future__ import annotations
 
 import io
+import itertools
 import re
 import tarfile
 from collections import Counter
@@ -16,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dlbench.datasets import Dataset, Download, Packaging
-from dlbench.datasets._reading import read_members, read_pickled, wrong
+from dlbench.datasets._reading import has_array, read_members, read_npz, read_pickled, wrong
 
 if TYPE_CHECKING:
     import numpy as np
@@ -96,6 +99,43 @@ def _ranks(content: bytes, name: str) -> list[list[int]]:
     return [[rank + _FIRST_WORD if rank < most else 2 for rank in row] for row in rows]
 
 
+def _from_folder(folder: Path) -> Arrays | None:
+    """From a file `imdb*.npz` of plain arrays: `train_tokens` are the ranks of all reviews one
+    after the other, review k from `train_offsets[k]` to `train_offsets[k + 1]`; `train_labels`."""
+    files = [path for path in sorted(folder.glob("imdb*.npz")) if has_array(path, "train_offsets")]
+    if not files:
+        return None
+    kinds = ("tokens", "offsets", "labels")
+    names = [f"{split}_{kind}" for split in ("train", "test") for kind in kinds]
+    arrays = read_npz(files[0], names, _MOST_BYTES)
+    return {
+        split: _flat(
+            {kind: arrays[f"{split}_{kind}"] for kind in kinds}, f"{split} in {files[0].name}"
+        )
+        for split in ("train", "test")
+    }
+
+
+def _flat(arrays: Mapping[str, np.ndarray], name: str) -> dict[str, np.ndarray]:
+    import numpy as np
+
+    tokens, offsets, labels = arrays["tokens"], arrays["offsets"], arrays["labels"]
+    if any(a.ndim != 1 or a.dtype.kind not in "iu" for a in (tokens, offsets, labels)):
+        raise wrong(name, "does not hold rows of whole numbers")
+    if not len(labels) or len(offsets) != len(labels) + 1:
+        raise wrong(name, f"has {len(offsets):,} offsets for {len(labels):,} labels")
+    if offsets[0] != 0 or offsets[-1] != len(tokens) or (offsets[1:] < offsets[:-1]).any():
+        raise wrong(name, "has offsets that do not lead through its tokens")
+    if (tokens < 1).any():
+        raise wrong(name, "holds something that is not a rank from 1 on")
+    if not np.isin(labels, (0, 1)).all():
+        raise wrong(name, "holds labels other than 0 and 1")
+    known = tokens < _VOCABULARY - _FIRST_WORD
+    words = np.where(known, np.where(known, tokens, 0).astype(np.int32) + _FIRST_WORD, 2)
+    rows = [words[a:b].tolist() for a, b in itertools.pairwise(offsets)]
+    return _encoded(rows, [int(label) for label in labels])
+
+
 def _labels(content: bytes, name: str) -> list[int]:
     import numpy as np
 
@@ -165,5 +205,6 @@ DATASET = Dataset(
             _from_npz,
         ),
     ),
+    from_folder=_from_folder,
     proof=_proof,
 )

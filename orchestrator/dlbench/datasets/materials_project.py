@@ -16,6 +16,6 @@ DATASET = materials(
         0,
         "sha256:dedcb1d4ba2e3e50dbdd45ba5bc647a00e9c2bcf8f8bf556dc8e92caa39eb21f",
     ),
-    prefix="mp",
+    prefixes=("matbench_mp", "mp"),
     notes="132,752 materials of 2019; gupta2023 states 89,181",
 )

@@ -38,7 +38,7 @@ class PreparedData:
 
     name: str
     source: str
-    """`real`, `synthetic`, or `sample`: real rows, but not as many as the official data have."""
+    """`real`, `synthetic`, or `sample`: real rows, but not those of the official data."""
     folder: Path
     digest: str
     splits: Mapping[str, Mapping[str, str]]
@@ -82,15 +82,31 @@ def is_prepared(dataset: Dataset, source: Source) -> bool:
     return (folder_of(dataset, source) / "manifest.json").is_file()
 
 
-def what_is_here(dataset: Dataset) -> str:
-    """`yes`, `no`, or `sample`: rows that are real, but not all."""
+@dataclass(frozen=True)
+class Here:
+    """What of a data set is on disk, by its manifest; its files are not read."""
+
+    word: str
+    """`yes`, `no`, `damaged`, or `sample`: rows that are real, but not the official ones."""
+    rows: tuple[int, int] | None = None
+    """Of train and test."""
+    repeated: int = 0
+    """Test rows that are training rows, too."""
+
+
+def what_is_here(dataset: Dataset) -> Here:
     if not is_prepared(dataset, "real"):
-        return "no"
+        return Here("no")
     try:
         manifest = json.loads((folder_of(dataset, "real") / "manifest.json").read_text())
-        return "sample" if manifest.get("source") == "sample" else "yes"
-    except (OSError, ValueError, AttributeError):
-        return "damaged"
+        files, splits = manifest["files"], manifest["splits"]
+        train, test = (
+            int(files[min(splits[split].values())]["shape"][0]) for split in ("train", "test")
+        )
+        word = "sample" if manifest["source"] == "sample" else "yes"
+        return Here(word, (train, test), int(manifest.get("repeated", 0)))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return Here("damaged")
 
 
 def prepare(
@@ -138,8 +154,8 @@ def prepare_from(dataset: Dataset, files: Path, say: Progress = lambda _: None) 
     whole = official or rows == dataset.rows
     if not whole:
         say(
-            f"{dataset.name}: {rows[0]:,} and {rows[1]:,} rows where {dataset.rows[0]:,} and"
-            f" {dataset.rows[1]:,} were expected: marked as a sample"
+            f"{dataset.name}: {rows[0]:,} and {rows[1]:,} rows where the official data have"
+            f" {dataset.rows[0]:,} and {dataset.rows[1]:,}: marked as a sample"
         )
     expected = dataset.digest if whole and not official else ""
     _write(dataset, "real" if whole else "sample", arrays, folder_of(dataset, "real"), expected)

@@ -44,6 +44,8 @@ class Request:
     """The one folder that the trial may write to."""
     log: Path
     limits: Limits = field(default_factory=Limits)
+    cores: int | None = None
+    """How many cores the trial is pinned to; None: it may run on every one that we may use."""
     gpus: tuple[str, ...] = ()
     """GPU indices or UUIDs the trial may see; empty: none."""
     variables: dict[str, str] = field(default_factory=dict)
@@ -51,6 +53,10 @@ class Request:
     """Folders of shared libraries that come first on the loader's path; read-only."""
     cache: Path | None = None
     """A folder kept between the trials of one release (compile caches); writable. None: none."""
+
+
+NOT_ASKED = "No number of cores was asked for."
+"""Why a trial is not pinned."""
 
 
 def cache_variables(folder: str) -> dict[str, str]:
@@ -79,6 +85,9 @@ class Scope:
     Empty where no cgroup of the trial's own is visible from here."""
     container: str | None = None
     """The container's id: the daemon's stats stream is read where no cgroup is visible."""
+    pinned: tuple[int, ...] = ()
+    """The cores that it is pinned to; empty: to none, and `unpinned` says why."""
+    unpinned: str = ""
     temporary: tuple[Path, ...] = ()
     """Folders on this machine's disk, besides `Request.out` and `cache`, that it may write to."""
 

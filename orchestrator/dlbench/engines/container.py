@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,10 @@ class Daemon:
     cgroupfs: bool
     """It puts containers where we say; with the systemd driver systemd decides."""
     unenforced: tuple[str, ...]
+    pins: bool = True
+    """It can pin a container to cores."""
+    cores: int = 0
+    """Of its machine; 0: it does not say."""
     cdi: bool = False
     """It knows NVIDIA's GPUs by CDI names, and has no runtime of NVIDIA's."""
 
@@ -45,13 +50,15 @@ class Daemon:
             "CPU": not info.get("CpuCfsQuota", True) and not info.get("CPUCfsQuota", True),
             "pids": not info.get("PidsLimit", True),
         }
-        podman = "podman" in str(info.get("InitBinary", "")) or "BuildahVersion" in info
+        podman = is_podman(info)
         found = [str(each.get("ID", "")) for each in info.get("DiscoveredDevices") or ()]
         by_name = podman or any(name.startswith(CDI) for name in found)
         return cls(
             rootless=any("rootless" in option for option in security),
             podman=podman,
             cdi=by_name and "nvidia" not in (info.get("Runtimes") or {}),
+            pins=bool(info.get("CPUSet", True)),
+            cores=int(info.get("NCPU") or 0),
             cgroupfs=info.get("CgroupDriver") == "cgroupfs",
             unenforced=tuple(
                 f"The container daemon can't enforce a {name} limit on this machine."
@@ -61,8 +68,21 @@ class Daemon:
         )
 
 
-def create(api: APIClient, daemon: Daemon, request: Request, cgroup_parent: str | None) -> str:
-    """Create the trial's container, not yet started; its id. Raises docker's APIError."""
+def is_podman(info: Mapping[str, Any]) -> bool:
+    """It is Podman's service that answers, not Docker's daemon."""
+    return "podman" in str(info.get("InitBinary", "")) or "BuildahVersion" in info
+
+
+def create(
+    api: APIClient,
+    daemon: Daemon,
+    request: Request,
+    cgroup_parent: str | None,
+    cores: tuple[int, ...] = (),
+) -> str:
+    """Create the trial's container, not yet started; its id. Raises docker's APIError.
+
+    `cores`: those that it is pinned to; none: every one."""
     user, userns = _user(daemon)
     if user == (NOBODY, NOBODY):
         _give_to_nobody(request)
@@ -80,6 +100,7 @@ def create(api: APIClient, daemon: Daemon, request: Request, cgroup_parent: str 
         mem_limit=limits.memory_bytes,
         # As much as memory alone: no swap, which would turn a limit into a slow trial.
         memswap_limit=limits.memory_bytes,
+        cpuset_cpus=",".join(map(str, cores)) or None,
         nano_cpus=None if limits.cpus is None else round(limits.cpus * 1e9),
         device_requests=_devices(request.gpus, daemon),
         ulimits=_file_limits(limits.file_bytes),

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dlbench.engines import cgroups, container, refusals
-from dlbench.engines.base import Exit, Limits, Request, Scope
+from dlbench.engines.base import NOT_ASKED, Exit, Limits, Request, Scope
 from dlbench.engines.boundedlog import BoundedLog
 from dlbench.engines.control_group import ControlGroup, remove_folder
+from dlbench.engines.core_choice import choose_cores
 from dlbench.engines.keeper import Keeper
 from dlbench.errors import UserError
 
@@ -39,13 +40,28 @@ class DockerEngine:
     def _daemon(self) -> container.Daemon:
         return container.Daemon.ask(self._api)
 
+    @property
+    def _local(self) -> bool:
+        return bool(self._api.base_url == "http+docker://localhost")
+
+    def pin(self, request: Request) -> tuple[tuple[int, ...], str]:
+        """The cores that its container is pinned to, or why it is not."""
+        if request.cores is None:
+            return (), NOT_ASKED
+        if not self._local or self._daemon.cores != (os.cpu_count() or 0):
+            return (), "The container daemon is on another machine, or in a virtual one."
+        if not self._daemon.pins:
+            return (), "The container daemon can't pin containers to cores here."
+        return choose_cores(os.sched_getaffinity(0), request.cores), ""
+
     @cached_property
     def _roots(self) -> dict[str, Path]:
         """The tops of the control group hierarchies, if trials can have a group right below them.
 
         In a group of ours around the container the kernel's totals outlive the container."""
-        local = self._api.base_url == "http+docker://localhost"
-        if os.geteuid() != 0 or not local or not self._daemon.cgroupfs or self._daemon.rootless:
+        if os.geteuid() != 0 or not self._local:
+            return {}
+        if not self._daemon.cgroupfs or self._daemon.rootless:
             return {}
         return _real_roots(cgroups.mounts(Path("/proc/self/mountinfo").read_text()))
 
@@ -70,8 +86,9 @@ class DockerEngine:
             parents = {controller: root / name for controller, root in self._roots.items()}
             _prepare(parents)
             parent = f"/{name}" if parents else None
-            identity = container.create(self._api, self._daemon, request, parent)
-            return RunningContainer(self._api, identity, request, parents)
+            pinned = self.pin(request)
+            identity = container.create(self._api, self._daemon, request, parent, pinned[0])
+            return RunningContainer(self._api, identity, request, parents, pinned)
         except BaseException as error:
             if identity is not None:
                 with suppress(APIError, RequestException):
@@ -105,7 +122,12 @@ class RunningContainer:
     """A started trial; see `base.Running`."""
 
     def __init__(
-        self, api: APIClient, identity: str, request: Request, parents: dict[str, Path]
+        self,
+        api: APIClient,
+        identity: str,
+        request: Request,
+        parents: dict[str, Path],
+        pinned: tuple[tuple[int, ...], str],
     ) -> None:
         self._api = api
         self._id = identity
@@ -131,10 +153,10 @@ class RunningContainer:
         )
         self._copier.start()
         pid = int(api.inspect_container(identity)["State"]["Pid"] or 0)
-        self.scope = self._scope(pid, request.limits)
+        self.scope = self._scope(pid, request.limits, pinned)
         threading.Thread(target=self._await_end, name="trial-end", daemon=True).start()
 
-    def _scope(self, pid: int, limits: Limits) -> Scope:
+    def _scope(self, pid: int, limits: Limits, pinned: tuple[tuple[int, ...], str]) -> Scope:
         own = cgroups.of_process(pid) if pid else {}
         # A process of that number here is another one if the daemon is on another machine.
         own = {name: path for name, path in own.items() if self._id in path.name}
@@ -147,12 +169,14 @@ class RunningContainer:
         if os.geteuid() == 0 and own:
             # bench ends by itself when its standard input does; the keeper makes sure that it does.
             self._keeper = Keeper(chosen.values())
-        cores = float(len(os.sched_getaffinity(0)))
+        cores = float(len(pinned[0]) or len(os.sched_getaffinity(0)))
         return Scope(
             pid=pid if own else 0,
             cpus=cores if limits.cpus is None else min(limits.cpus, cores),
             cgroup=cgroups.counted(folders),
             container=self._id,
+            pinned=pinned[0],
+            unpinned=pinned[1],
         )
 
     def _await_end(self) -> None:

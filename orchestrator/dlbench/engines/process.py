@@ -19,9 +19,10 @@ from functools import cached_property
 from pathlib import Path
 
 from dlbench.engines import cgroups, leftovers, orphans
-from dlbench.engines.base import Exit, Limits, Request, Scope, cache_variables
+from dlbench.engines.base import NOT_ASKED, Exit, Limits, Request, Scope, cache_variables
 from dlbench.engines.boundedlog import BoundedLog
 from dlbench.engines.control_group import ControlGroup, create
+from dlbench.engines.core_choice import choose_cores
 from dlbench.engines.keeper import Keeper
 from dlbench.errors import UserError
 
@@ -146,34 +147,42 @@ class RunningProcess:
         if group is None:
             orphans.adopt(self._pid, self._keeper.pid)
         try:
-            self.scope = Scope(
-                self._pid,
-                self._place(request.limits),
-                cgroups.counted(folders),
-                temporary=(private,),
-            )
+            self.scope = self._place(request, cgroups.counted(folders))
             self._lifeline.write(b"go\n")
             self._lifeline.flush()
         except BaseException:
             self.close()
             raise
 
-    def _place(self, limits: Limits) -> float:
-        """Put the waiting process where it belongs; says how many cores it has."""
+    def _place(self, request: Request, counted: dict[str, Path]) -> Scope:
+        """Put the waiting process where it belongs; says which cores it has."""
+        limits = request.limits
         if self._group is not None:
             self._group.enter(self._pid)
         _, hardest = resource.prlimit(self._pid, resource.RLIMIT_FSIZE)
         if hardest == resource.RLIM_INFINITY or hardest > limits.file_bytes:
             most = limits.file_bytes, limits.file_bytes
             resource.prlimit(self._pid, resource.RLIMIT_FSIZE, most)
-        cores = sorted(os.sched_getaffinity(0))
-        if limits.cpus is None:
-            return float(len(cores))
-        if self._group is not None and self._group.limits_cpu:
-            return min(limits.cpus, float(len(cores)))
-        chosen = cores[: max(1, math.ceil(limits.cpus))]
-        os.sched_setaffinity(self._pid, chosen)
-        return float(len(chosen))
+        pinned, why = self._pin(request)
+        cores = float(len(pinned) or len(os.sched_getaffinity(0)))
+        quota = limits.cpus if self._group is not None and self._group.limits_cpu else None
+        allotted = cores if quota is None else min(quota, cores)
+        return Scope(self._pid, allotted, counted, None, pinned, why, (self._private,))
+
+    def _pin(self, request: Request) -> tuple[tuple[int, ...], str]:
+        """The cores that it is pinned to, or why it is not."""
+        wanted, limit = request.cores, request.limits.cpus
+        if limit is not None and not (self._group is not None and self._group.limits_cpu):
+            # Nothing else holds it to its limit here.
+            wanted = min(wanted or math.ceil(limit), math.ceil(limit))
+        if wanted is None:
+            return (), NOT_ASKED
+        chosen = choose_cores(os.sched_getaffinity(0), wanted)
+        try:
+            os.sched_setaffinity(self._pid, chosen)
+        except OSError as error:
+            return (), f"The kernel refuses it ({error.strerror})."
+        return chosen, ""
 
     def poll(self) -> Exit | None:
         return self.wait(0.0)
@@ -285,7 +294,8 @@ def _environment(request: Request, private: Path) -> dict[str, str]:
         "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
     }
     if request.gpus != ("all",):
-        variables["CUDA_VISIBLE_DEVICES"] = ",".join(request.gpus)
+        # CUDA knows no CDI names; what stands behind the `=` is what it calls them.
+        variables["CUDA_VISIBLE_DEVICES"] = ",".join(g.rpartition("=")[2] for g in request.gpus)
     if request.cache is not None:
         variables.update(cache_variables(str(request.cache.absolute())))
     if request.libraries:

@@ -47,7 +47,7 @@ def outlook(release: Release, device: str, engine: str) -> Outlook:
     size = sum(file.size or 0 for file in files) + sum(each.about_bytes for each in archives)
     # Files that were only looked up when the lock was made have no size in it.
     least = "at least " if any(file.size is None for file in files) else ""
-    needed = f"needs a download of {least}{size / 1e9:.1f} GB" if files or archives else ""
+    needed = f"needs a download of {least}{_size(size)}" if files or archives else ""
     if chosen is not None and wanted and cuda_licence.lacking(chosen):
         then = f", then it {needed}" if needed else ""
         return Outlook(
@@ -59,6 +59,10 @@ def outlook(release: Release, device: str, engine: str) -> Outlook:
     if needed:
         return Outlook("download", f"{needed}{note}", size)
     return Outlook("here", f"buildable here: all it needs has been downloaded{note}")
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{max(count / 1e6, 1):.0f} MB"
 
 
 def _check_base(release: Release) -> None:

@@ -12,11 +12,10 @@ from functools import cache
 from pathlib import Path
 
 from dlbench import paths
-from dlbench.environments import strict_toml
 from dlbench.environments.locks import File
 from dlbench.environments.releases import Release
-from dlbench.environments.strict_toml import Table
 from dlbench.errors import UserError, unknown
+from dlbench.toml_file import Table
 
 LAYOUTS = ("runfile", "tar", "deb", "conda")
 _REQUIRED = {"addresses", "sha256", "layout", "take", "licence", "known_from"}
@@ -93,12 +92,10 @@ def _read_all(folder: Path) -> dict[str, CudaSet]:
 
 
 def load(path: Path) -> CudaSet:
-    text = strict_toml.read(path)
-    text.check_keys({"about", "sonames", "archive"}, set())
+    text = Table.read(path)
+    text.check_keys({"about", "sonames", "archive"})
     archives = tuple(_archive(table) for table in text.tables("archive"))
     sonames = text.strings("sonames")
-    if not archives or not sonames:
-        raise text.broken("it must name at least one archive and one soname")
     facts = [sonames, *((each.sha256, each.layout, each.take) for each in archives)]
     digest = hashlib.sha256(repr(facts).encode()).hexdigest()
     return CudaSet(path.stem, text.get("about", str), sonames, archives, digest)
@@ -108,17 +105,15 @@ def _archive(table: Table) -> Archive:
     table.check_keys(_REQUIRED, {"bytes", "about_bytes", "untried"})
     size, about = table.maybe("bytes", int), table.maybe("about_bytes", int)
     if (size or about or 0) <= 0:
-        raise table.broken("[[archive]] `bytes` or `about_bytes` must say how large it is")
+        raise table.error("bytes", "or `about_bytes` must say how large it is")
     addresses, take = table.strings("addresses"), table.strings("take")
     names = {address.rpartition("/")[2] for address in addresses}
     if len(names) != 1 or not all(re.fullmatch(r"https?://.+/[^/]+", a) for a in addresses):
-        raise table.broken("[[archive]] `addresses` must be links to one file of the same name")
+        raise table.error("addresses", "must be links to one file of the same name")
     if not re.fullmatch(r"[0-9a-f]{64}", table.get("sha256", str)):
-        raise table.broken("[[archive]] `sha256` must be 64 hex digits")
+        raise table.error("sha256", "must be 64 hex digits")
     if table.get("layout", str) not in LAYOUTS:
-        raise table.broken(f"[[archive]] `layout` must be one of {', '.join(LAYOUTS)}")
-    if not take:
-        raise table.broken("[[archive]] `take` must name at least one library")
+        raise table.error("layout", f"must be one of {', '.join(LAYOUTS)}")
     return Archive(
         addresses=addresses,
         sha256=table.get("sha256", str),

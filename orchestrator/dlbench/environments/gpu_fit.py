@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Literal
 
 from dlbench import paths
-from dlbench.environments import strict_toml
 from dlbench.environments.releases import Cuda, Release
-from dlbench.environments.strict_toml import Table
+from dlbench.toml_file import Table
 
 COMPILE_S = 5400.0
 """How much longer the first step may take where the driver must compile all GPU code first: on
@@ -150,8 +149,8 @@ def generations() -> dict[str, list[Generations]]:
 
 @cache
 def _read(path: Path) -> dict[str, list[Generations]]:
-    text = strict_toml.read(path)
-    text.check_keys({"cuda", "cudnn"}, set())
+    text = Table.read(path)
+    text.check_keys({"cuda", "cudnn"})
     return {kind: [_row(row) for row in text.tables(kind)] for kind in ("cuda", "cudnn")}
 
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from packaging.version import InvalidVersion
 
 from dlbench import errors, extensions, paths
-from dlbench.environments import locks, strict_toml
-from dlbench.environments.strict_toml import Table
+from dlbench.environments import locks
 from dlbench.extensions import BUILT_IN, Extension
+from dlbench.toml_file import Table
 from dlbench.versions import version_order
 
 DEVICES = ("cpu", "gpu")
@@ -193,40 +193,40 @@ def _brought(path: Path, extension: Extension) -> Release:
     release, adapters = load(path), extensions.adapters()
     if release.adapter not in adapters:
         near = errors.unknown("adapter", release.adapter, adapters)
-        why = f"there is no adapter {release.adapter!r}"
-        raise Table(path, "", {}).broken(why, near.remedy)
+        why = f"names {release.adapter!r}, and there is no such adapter"
+        raise Table(path, "", {}).error("adapter", why, near.remedy)
     return replace(release, origin=extension.name, adapter_from=adapters[release.adapter].extension)
 
 
 def load(path: Path) -> Release:
     """Read one release.toml, strictly."""
-    text = strict_toml.read(path)
+    text = Table.read(path)
     text.check_keys(_REQUIRED, _OPTIONAL)
     framework, version = text.get("framework", str), text.get("version", str)
     folder = path.parent
     if (folder.parent.name, folder.name) != (framework, version):
-        raise text.broken(f"it describes {framework}@{version}, which is not its folder's name")
+        name = f"{framework}@{version}"
+        raise text.error("framework", f"and `version` say {name}, which is not its folder's name")
     if not _PLAIN.fullmatch(framework) or not _PLAIN.fullmatch(version):
-        raise text.broken("framework and version may hold a-z, 0-9, `.`, `_` and `-` only")
+        raise text.error("framework", "and `version` may hold a-z, 0-9, `.`, `_` and `-` only")
     try:
         version_order(version)
     except InvalidVersion as error:
-        raise text.broken(f"{version!r} is not a version") from error
+        raise text.error("version", f"is {version!r}, which is not a version") from error
     if not re.fullmatch(r"\d{4}-\d{2}", text.get("published", str)):
-        raise text.broken("`published` must be a month such as 2018-09")
+        raise text.error("published", "must be a month such as 2018-09")
     python, variants = text.strings("python"), text.strings("variants")
-    if not python or not all(re.fullmatch(r"3\.\d+", each) for each in python):
-        raise text.broken('`python` must list versions such as "3.11"')
-    if not variants:
-        raise text.broken("`variants` must name at least one")
-    verified = text.strings("verified")
+    if not all(re.fullmatch(r"3\.\d+", each) for each in python):
+        raise text.error("python", 'must list versions such as "3.11"')
+    verified = text.strings("verified", ())
     for word in verified:
         if word.partition(":")[0] not in VERIFIED:
-            raise text.broken(f"`verified` may hold {', '.join(VERIFIED)}, not {word!r}")
-    cpu, gpu, base = text.table("cpu"), text.table("gpu"), text.table("base")
-    cpu.check_keys(set(), _LOCKED)
-    base.check_keys(set(), {"image"})
-    index, variables = text.table("index"), text.table("variables")
+            raise text.error("verified", f"may hold {', '.join(VERIFIED)}, not {word!r}")
+    cpu, gpu, base, index, variables = (
+        text.table(key, {}) for key in ("cpu", "gpu", "base", "index", "variables")
+    )
+    cpu.refuse_others(_LOCKED)
+    base.refuse_others({"image"})
     return Release(
         folder=folder,
         framework=framework,
@@ -236,32 +236,32 @@ def load(path: Path) -> Release:
         python=python,
         variants=variants,
         verified=verified,
-        packages=text.strings("packages"),
-        variables={name: variables.get(name, str) for name in variables.keys},
+        packages=text.strings("packages", ()),
+        variables={name: variables.get(name, str) for name in variables.values},
         cache=text.maybe("cache", bool) or False,
-        index={locks.normalised(name): index.get(name, str) for name in index.keys},
+        index={locks.normalised(name): index.get(name, str) for name in index.values},
         base=base.maybe("image", str),
-        requires={"cpu": cpu.strings("requires"), "gpu": gpu.strings("requires")},
-        overrides={"cpu": cpu.strings("overrides"), "gpu": gpu.strings("overrides")},
+        requires={"cpu": cpu.strings("requires", ()), "gpu": gpu.strings("requires", ())},
+        overrides={"cpu": cpu.strings("overrides", ()), "gpu": gpu.strings("overrides", ())},
         cuda=_cuda(gpu),
         no_gpu=text.maybe("no_gpu", str),
     )
 
 
 def _cuda(table: Table) -> Cuda | None:
-    table.check_keys(set(), _GPU)
-    if not table.content:
+    table.refuse_others(_GPU)
+    if not table.values:
         return None
-    code = table.strings("code")
+    code = table.strings("code", ())
     for word in code:
         if not _CODE.fullmatch(word):
-            raise table.broken(f"[gpu] `code` may hold words such as sm_70, not {word!r}")
+            raise table.error("code", f"may hold words such as sm_70, not {word!r}")
     return Cuda(
         version=table.get("cuda", str),
         cudnn=table.maybe("cudnn", str),
         set=table.maybe("set", str),
-        needs=table.strings("needs"),
-        unused=table.strings("unused"),
+        needs=table.strings("needs", ()),
+        unused=table.strings("unused", ()),
         code=code,
         least_driver=table.maybe("least_driver", str),
         newest_sm=table.maybe("newest_sm", int),

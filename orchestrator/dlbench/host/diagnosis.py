@@ -47,13 +47,14 @@ def _docker() -> Iterator[Diagnosis]:
     info = client.info()
     groups = f"cgroup v{info.get('CgroupVersion', '1')}"
     yield Diagnosis("Docker", "good", f"engine {info.get('ServerVersion')} answers, {groups}.")
-    if gpu_preflight.has_gpu_runtime(info):
-        yield Diagnosis("GPU runtime", "good", "Docker can pass NVIDIA GPUs on.")
-    else:
+    if lacking := gpu_preflight.no_passing_on(info):
+        problem, _, remedy = lacking.partition(". ")
         yield Diagnosis(
-            "GPU runtime", "fair", "Docker has no NVIDIA runtime: only CPU trials in containers.",
-            "Install the NVIDIA Container Toolkit if this machine has a GPU.",
+            "GPU runtime", "fair", f"{problem}: only CPU trials in containers.",
+            f"If this machine has a GPU: {remedy[:1].lower()}{remedy[1:]}",
         )  # fmt: skip
+    else:
+        yield Diagnosis("GPU runtime", "good", "The daemon can pass NVIDIA's GPUs on.")
     if shutil.which("mmdebstrap") is None:
         yield Diagnosis(
             "Base images", "fair", "mmdebstrap is missing: base images must come from a registry.",
@@ -64,24 +65,42 @@ def _docker() -> Iterator[Diagnosis]:
 def _gpus() -> Iterator[Diagnosis]:
     from dlbench.environments import releases
     from dlbench.host import gpu_preflight
-    from dlbench.monitor.gpu import inventory
+    from dlbench.monitor import gpu
+    from dlbench.statistics.words import listing
 
-    gpus = inventory()
+    gpus = gpu.inventory()
     if not gpus.devices:
         yield Diagnosis("GPUs", "fair", f"none seen. {gpus.reason} CPU trials work.",
                       "Install NVIDIA's driver if this machine has one of its GPUs.")  # fmt: skip
         return
+    models: dict[tuple[str, str | None], list[gpu.Device]] = {}
     for device in gpus.devices:
-        yield Diagnosis("GPU", "good", f"{device.name}, driver {gpus.driver}.")
+        models.setdefault((device.name, device.compute), []).append(device)
+    for alike in models.values():
+        many = "GPUs" if len(alike) > 1 else "GPU"
+        which = f"{many} {listing([str(device.index) for device in alike])}"
+        yield Diagnosis(which, "good", f"{alike[0].name}, driver {gpus.driver}.")
+        slow = []
         for release in releases.load_releases():
-            found = gpu_preflight.fit_on(release, gpus, device)
-            if "gpu" in release.devices and found.text:
-                yield Diagnosis(f"{release.name} on {device.name}", "fair", found.text)
-        if device.processes:
+            found = gpu_preflight.fit_on(release, gpus, alike[0])
+            if "gpu" in release.devices and found.state == "hopeless":
+                near = gpu_preflight.advice(release, gpus, alike[0])
+                yield Diagnosis(f"{release.name} on {which}", "fair", f"{found.text}{near}")
+            elif found.state == "compiled":
+                slow.append(release.name)
+        if slow:
+            old = "is older than it" if len(slow) == 1 else "are older than it"
             yield Diagnosis(
-                "GPU in use", "fair", gpu_preflight.busy(device),
-                "End those programs before you measure.",
+                f"Slow start on {which}", "fair",
+                f"{listing(slow)} {old}: the driver must compile all GPU code when it first runs,"
+                " which can take an hour, and it may fail.",
             )  # fmt: skip
+        for device in alike:
+            if device.processes:
+                yield Diagnosis(
+                    "GPU in use", "fair", gpu_preflight.busy(device),
+                    "End those programs before you measure.",
+                )  # fmt: skip
 
 
 def _interpreters() -> Iterator[Diagnosis]:

@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dlbench.engines.container import CDI, is_podman
 from dlbench.environments import gpu_fit, releases
 from dlbench.environments.gpu_fit import Fit
 from dlbench.environments.releases import Release
 from dlbench.errors import UserError
 from dlbench.monitor import gpu
 from dlbench.monitor.gpu import Device, Inventory
+from dlbench.statistics.words import listing
 
 if TYPE_CHECKING:
     import docker
 
 _HOOK = "nvidia-container-runtime-hook"
 _INSTALL = "Install NVIDIA's driver if this machine has one of its GPUs."
+_CDI_FOLDERS = (Path("/etc/cdi"), Path("/var/run/cdi"))
+"""Where CDI has its descriptions of devices; Podman does not list what it finds there."""
+_MOST_OF_CDI = 1 << 20
 NO_RUNTIME = (
     "Docker has no NVIDIA runtime. Install the NVIDIA Container Toolkit and run"
     " `nvidia-ctk runtime configure --runtime=docker`, then restart Docker."
+)
+NO_CDI = (
+    "Podman knows no NVIDIA GPU. Install the NVIDIA Container Toolkit and run"
+    " `nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml`."
 )
 
 
@@ -29,18 +40,63 @@ def refusal(
     release: Release, client: docker.DockerClient | None, selection: Sequence[str] = ("all",)
 ) -> str | None:
     """Why a GPU trial of this release can't run here, and what would; None: nothing against it."""
-    if client is not None and not has_gpu_runtime(client.info()):
-        return NO_RUNTIME
+    if client is not None and (lacking := no_passing_on(client.info())):
+        return lacking
     gpus = gpu.inventory()
     if not gpus.devices:
         return f"No GPU is seen here. {gpus.reason} {_INSTALL}"
+    if absent := _absent(gpus, selection):
+        return absent
     card = used(gpus, selection)
-    found = fit_on(release, gpus, card) if card is not None else Fit("native")
-    if card is None or found.state != "hopeless":
-        return None  # a GPU that is not there: the engine says so
+    if card is None:
+        return None  # a part of a GPU (MIG), of which nothing is known here
+    found = fit_on(release, gpus, card)
+    if found.state != "hopeless":
+        return None
+    return f"{found.text}{advice(release, gpus, card)}"
+
+
+def advice(release: Release, gpus: Inventory, card: Device) -> str:
+    """What would work instead of this hopeless pair: another release, another GPU."""
     near = gpu_fit.nearest(release, releases.load_releases(), gpus.driver or "0", generation(card))
-    advice = f" The nearest release that works here is {near.name}." if near else ""
-    return f"{found.text}{advice}"
+    said = f" The nearest release that works here is {near.name}." if near else ""
+    for other in gpus.devices:
+        if other != card and fit_on(release, gpus, other).state != "hopeless":
+            return f"{said} It can use GPU {other.index} ({other.name}): `--gpu {other.index}`."
+    return said
+
+
+def _absent(gpus: Inventory, selection: Sequence[str]) -> str:
+    """The sentence about a GPU that was asked for and is not there; nothing: all are."""
+    for name in map(_plain, selection):
+        if name == "all" or name.startswith("MIG-") or _found(gpus, name) is not None:
+            continue
+        there = listing([f"{card.index} ({card.name})" for card in gpus.devices])
+        which = f"GPU {name}" if name.isdigit() else name
+        several = "GPUs" if len(gpus.devices) > 1 else "GPU"
+        return f"There is no {which} here: this machine has {several} {there}."
+    return ""
+
+
+def in_order(selection: Sequence[str]) -> tuple[str, ...]:
+    """These GPUs, each once, as the driver numbers them: so every engine shows them to a trial.
+
+    A container shows them in that order whatever was asked for, and a trial trains on the first."""
+    if len(selection) > 1 and any(_plain(name) == "all" for name in selection):
+        return ("all",)
+    gpus = gpu.inventory() if len(selection) > 1 else Inventory()
+    named: dict[object, str] = {}
+    for name in selection:
+        card = _found(gpus, _plain(name))
+        named.setdefault(card.index if card else name, name)  # an index and a UUID may be the same
+    unknown = len(gpus.devices)
+    return tuple(
+        name for _, name in sorted(named.items(), key=lambda each: _place(each[0], unknown))
+    )
+
+
+def _place(key: object, unknown: int) -> int:
+    return key if isinstance(key, int) else unknown
 
 
 def warning(release: Release, selection: Sequence[str]) -> str:
@@ -59,8 +115,10 @@ def notes(selection: Sequence[str], wanted: Iterable[Release] = ()) -> list[str]
     if card is not None and given > 1:
         others = "the other stays" if given == 2 else f"the other {given - 1} stay"
         told.append(
-            f"A trial trains on one GPU: GPU {card.index} ({card.name}) is used, {others} idle."
-            " `--gpu each` compares them."
+            f"A trial trains on one GPU: GPU {card.index} ({card.name}) is used, {others} idle, and"
+            f" energy and memory are those of {'both' if given == 2 else f'all {given}'}."
+            f" `--gpu {card.index}` gives it that one"
+            " alone; `--gpu each` compares them."
         )
     if card is not None and card.processes:
         told.append(busy(card))
@@ -92,11 +150,27 @@ def used(gpus: Inventory, selection: Sequence[str]) -> Device | None:
     """The GPU that a trial trains on: the first of those it is given. None: it is not there."""
     if not gpus.devices or not selection:
         return None
-    first = selection[0].rpartition("=")[2]  # of a CDI name, its end
-    if first == "all":
-        return gpus.devices[0]
-    matching = (card for card in gpus.devices if first in (str(card.index), card.uuid))
+    first = _plain(selection[0])
+    return gpus.devices[0] if first == "all" else _found(gpus, first)
+
+
+def _plain(name: str) -> str:
+    """Of a CDI name, its end."""
+    return name.rpartition("=")[2]
+
+
+def _found(gpus: Inventory, name: str) -> Device | None:
+    matching = (card for card in gpus.devices if name in (str(card.index), card.uuid))
     return next(matching, None)
+
+
+def model(selection: Sequence[str]) -> list[str]:
+    """What a proof on the used GPU holds for: this model of GPU with this driver."""
+    gpus = gpu.inventory()
+    card = used(gpus, selection)
+    if card is None:
+        return [str(gpus.driver), *selection]
+    return [str(gpus.driver), card.name, str(card.compute)]
 
 
 def fit_on(release: Release, gpus: Inventory, card: Device) -> Fit:
@@ -108,8 +182,29 @@ def generation(card: Device) -> int:
     return int((card.compute or "0").replace(".", ""))
 
 
-def has_gpu_runtime(info: Mapping[str, Any], search_path: str | None = None) -> bool:
-    """The daemon can pass NVIDIA GPUs on: by a runtime, by CDI, or by NVIDIA's hook on its path."""
-    if "nvidia" in (info.get("Runtimes") or {}) or info.get("DiscoveredDevices"):
-        return True
-    return shutil.which(_HOOK, path=search_path or os.environ.get("PATH")) is not None
+def no_passing_on(info: Mapping[str, Any], search_path: str | None = None) -> str:
+    """Why this daemon can't pass NVIDIA's GPUs on, and what to do; nothing: it can.
+
+    It can by a runtime, by CDI, or by NVIDIA's hook on its path."""
+    found = (str(each.get("ID", "")) for each in info.get("DiscoveredDevices") or ())
+    if "nvidia" in (info.get("Runtimes") or {}) or any(name.startswith(CDI) for name in found):
+        return ""
+    if shutil.which(_HOOK, path=search_path or os.environ.get("PATH")) is not None:
+        return ""
+    if not is_podman(info):
+        return NO_RUNTIME
+    return "" if _described_to_cdi() else NO_CDI
+
+
+def _described_to_cdi() -> bool:
+    """A description of NVIDIA's GPUs is where Podman looks for one."""
+    kind = re.compile(rb"""["']?kind["']?\s*:\s*["']?nvidia\.com/gpu\b""")
+    for folder in _CDI_FOLDERS:
+        for path in (*folder.glob("*.yaml"), *folder.glob("*.yml"), *folder.glob("*.json")):
+            try:
+                with path.open("rb") as file:
+                    if kind.search(file.read(_MOST_OF_CDI)):
+                        return True
+            except OSError:
+                continue
+    return False

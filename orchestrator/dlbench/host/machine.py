@@ -13,7 +13,7 @@ import platform
 import re
 import statistics
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -116,20 +116,29 @@ class Noise:
         return self.p95_ms / self.median_ms
 
 
+def gpu_cautions(machines: Mapping[str, Mapping[str, Any]], devices: Collection[str]) -> list[str]:
+    """What other programs did on the GPUs that trials on these devices (`gpu`, `gpu:1`) used."""
+    sentences = []
+    for digest, machine in machines.items():
+        which = f"Machine {digest[:6]}" if len(machines) > 1 else "The machine"
+        for index, card in enumerate(machine.get("gpus") or ()):
+            users = card.get("processes") if isinstance(card, Mapping) else None
+            used = "gpu" in devices or f"gpu:{index}" in devices
+            if used and isinstance(users, int) and users > 0:
+                others = "another program" if users == 1 else f"{users} other programs"
+                sentences.append(
+                    f"{which}'s GPU {index} ({card.get('name')}) was in use by {others} when the"
+                    " campaign began. Times measured on it are longer and scatter more."
+                )
+    return sentences
+
+
 def cautions(machines: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """What about these machines, {digest: fingerprint}, makes their times less certain."""
     sentences = []
     for digest, machine in machines.items():
         load, cores = machine.get("load_average"), machine.get("cores_usable")
         which = f"Machine {digest[:6]}" if len(machines) > 1 else "The machine"
-        for index, card in enumerate(machine.get("gpus") or ()):
-            users = card.get("processes") if isinstance(card, Mapping) else None
-            if isinstance(users, int) and users > 0:
-                others = "another program" if users == 1 else f"{users} other programs"
-                sentences.append(
-                    f"{which}'s GPU {index} ({card.get('name')}) was in use by {others} when the"
-                    " campaign began. Times measured on it are longer and scatter more."
-                )
         if isinstance(load, int | float) and isinstance(cores, int | float) and load > 0.5 * cores:
             sentences.append(
                 f"{which} was busy when the campaign began: load {load:g} on {cores:g} cores."

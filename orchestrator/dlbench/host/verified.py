@@ -10,23 +10,31 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from dlbench import paths
 from dlbench.environments import cuda_sets, releases
 from dlbench.environments.releases import Release
+from dlbench.host import gpu_preflight
 from dlbench.monitor.gpu import inventory
 from dlbench.workloads import workloads
 
+_ONLY = " only"
+"""Behind the names of workloads, where they were not all."""
 
-def word(device: str, packages: str, *, whole: bool = True) -> str:
+
+def word(
+    device: str, packages: str, *, whole: bool = True, selection: Sequence[str] = ("all",)
+) -> str:
     """What `verified` in a release.toml says of packages that were proven on this device.
 
-    Not `whole`: without the libraries of its CUDA set."""
+    Not `whole`: without the libraries of its CUDA set. `selection`: the GPUs that were given, of
+    which the first was used."""
     if device == "cpu":
         if packages == "cpu":
             return "cpu"
         return "gpu-build" if whole else "gpu-build: without CUDA's libraries"
     gpus = inventory()
-    names = " and ".join(dict.fromkeys(card.name for card in gpus.devices)) or "a GPU"
-    return f"gpu: {names}, driver {gpus.driver}"
+    card = gpu_preflight.used(gpus, selection)
+    return f"gpu: {card.name if card else 'a GPU'}, driver {gpus.driver}"
 
 
 def record(
@@ -34,10 +42,11 @@ def record(
     device: str,
     packages: str,
     partial: Collection[str] = (),
+    selection: Sequence[str] = ("all",),
 ) -> list[str]:
     """Put what passed into the release files; the lines to send in.
 
-    `partial`: releases that ran without the libraries of their CUDA set."""
+    `partial`: releases that ran without the libraries of their CUDA set. `selection`: GPUs."""
     told = []
     for name in dict.fromkeys(str(entry["release"]) for entry in done):
         release = releases.find(name)
@@ -54,23 +63,26 @@ def record(
             more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
             told.append(f"{name}: not recorded, not proven: {lacking[0]}{more}.")
         else:
-            proven = word(device, packages, whole=name not in partial)
-            only = "" if {*tried} >= {*workloads()} else f"{', '.join(tried)} only"
-            told.append(f"{name}: {_write(release, proven, only)}")
+            proven = word(device, packages, whole=name not in partial, selection=selection)
+            told.append(f"{name}: {_write(release, proven, tried)}")
+            chosen = cuda_sets.of_release(release, packages)
+            if chosen is not None and chosen.untried and name not in partial:
+                told.append(f"CUDA {chosen.name}: {_tried(chosen.name)}")
     if told and device == "gpu":
         told.append("Please send these lines in: they say what works on which GPU.")
     return told
 
 
-def _write(release: Release, proven: str, only: str) -> str:
-    """Add what was proven to the release's file; what was added, and where.
-
-    `only`: the workloads, where they were not all."""
-    if only and proven in release.verified:
+def _write(release: Release, proven: str, tried: Sequence[str]) -> str:
+    """Add what was proven on these workloads to the release's file; what was added, and where."""
+    if proven in release.verified and not {*tried} >= {*workloads()}:
         return f'"{proven}" was verified on every workload before: nothing to add.'
     on_some = f"{proven}{',' if ':' in proven else ':'} on "
-    said = f"{on_some}{only}" if only else proven
-    kept = [each for each in release.verified if each != said and not each.startswith(on_some)]
+    before = [each for each in release.verified if each.startswith(on_some)]
+    names = [name for each in before for name in each[len(on_some) : -len(_ONLY)].split(", ")]
+    every = [*dict.fromkeys((*names, *tried))]
+    said = proven if {*every} >= {*workloads()} else f"{on_some}{', '.join(every)}{_ONLY}"
+    kept = [each for each in release.verified if each != said and each not in before]
     path = release.folder / "release.toml"
     line = "verified = [" + ", ".join(f'"{each}"' for each in (*kept, said)) + "]"
     text = re.sub(r"^verified = \[[^\]]*\]", lambda _: line, path.read_text("utf-8"), flags=re.M)
@@ -80,6 +92,19 @@ def _write(release: Release, proven: str, only: str) -> str:
         return f'verified "{said}" (not written: {error.strerror})'
     place = f"{release.folder.parent.name}/{release.folder.name}/release.toml"
     return f'verified "{said}", written to {place}'
+
+
+def _tried(name: str) -> str:
+    """Note that the archives of a CUDA set were downloaded and used."""
+    path = paths.bundled("images") / "cuda" / f"{name}.toml"
+    text = re.sub(
+        r"^(# Nobody has yet .*\n)?untried = true\n", "", path.read_text("utf-8"), flags=re.M
+    )
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        return f"its archives are tried (not written: {error.strerror})"
+    return f"its archives are tried, written to cuda/{name}.toml"
 
 
 def page() -> str:

@@ -63,7 +63,8 @@ class Resources:
     system_cpu_percent_mean: float | None = None
     """During training, the whole machine: what psutil.cpu_percent reports."""
     gpu_util_percent_mean: float | None = None
-    """During training, averaged over the GPUs."""
+    """During training, of the GPU that was used most: a trial trains on one of those it is given,
+    and the idle ones would halve what that one did."""
     gpu_memory_peak_bytes: int | None = None
     """Of all GPUs together; the trial's own processes where the driver tells them apart."""
     gpu_power_w_mean: float | None = None
@@ -113,9 +114,7 @@ def summarise(recorded: Samples, phases: Iterable[Stretch], rows: float | None =
             totals.rss_peak_bytes if totals else _highest(s.rss_bytes for s in samples)
         ),
         system_cpu_percent_mean=_rounded(_accumulated(rates).rate(training)),
-        gpu_util_percent_mean=_rounded(
-            _line_of(samples, lambda s: _mean(g.util_percent for g in s.gpus)).mean(training)
-        ),
+        gpu_util_percent_mean=_gpu_use(samples, training),
         gpu_memory_peak_bytes=_gpu_memory_peak(samples),
         gpu_power_w_mean=_rounded(
             _line_of(samples, lambda s: _sum(g.power_w for g in s.gpus)).mean(training)
@@ -215,6 +214,15 @@ def _by_phase(intervals: Iterable[Stretch]) -> dict[str, list[Stretch]]:
     return phases
 
 
+def _gpu_use(samples: Sequence[Sample], training: Sequence[Stretch]) -> float | None:
+    names = dict.fromkeys(gpu.gpu for sample in samples for gpu in sample.gpus)
+    return _rounded(_highest(_use_of(name, samples).mean(training) for name in names))
+
+
+def _use_of(name: str, samples: Sequence[Sample]) -> _Line:
+    return _line_of(samples, lambda s: _highest(g.util_percent for g in s.gpus if g.gpu == name))
+
+
 def _gpu_memory_peak(samples: Sequence[Sample]) -> int | None:
     def peak(pick: Callable[[GpuSample], int | None]) -> int | None:
         return _whole(_highest(_sum(pick(gpu) for gpu in sample.gpus) for sample in samples))
@@ -238,11 +246,6 @@ def _highest(values: Iterable[_Number | None]) -> _Number | None:
 def _sum(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) if known else None
-
-
-def _mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
 
 
 def _percent(rate: float | None, cores: float) -> float | None:

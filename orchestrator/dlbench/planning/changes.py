@@ -81,8 +81,8 @@ def _changed(name: str, changes: Mapping[str, Value], where: Path | str) -> Work
     """The workload in the size and with the recipe that the changes ask for.
 
     A value that is not possible is refused with a sentence that names it."""
+    from dlbench.toml_file import Table
     from dlbench.workloads._recipe import read_recipe
-    from dlbench.workloads._table import Table
 
     workload = _sized(workloads.find(name), changes.get(SIZE), where)
     changes = {field: value for field, value in changes.items() if field != SIZE}

@@ -91,6 +91,18 @@ class Choices:
     ] = None
     rows: Annotated[int | None, Option("--rows", "At most so many rows of each split.", "N")] = None
     seed: Annotated[int | None, Option("--seed", "The first repeat's seed.", "N")] = None
+    seeds: Annotated[
+        str | None,
+        Option(
+            "--seeds",
+            "Of the repeats: each (one after the other), same, or a list such as 1,12,123.",
+            "each|same|N,…",
+        ),
+    ] = None
+    deterministic: Annotated[
+        bool,
+        Option("--deterministic", "Ask each framework for kernels that repeat to the last bit."),
+    ] = False
     epochs: Annotated[int | None, Option("--epochs", "Epochs instead of the recipe's.", "N")] = None
     steps: Annotated[int | None, Option("--steps", "Stop after this many steps.", "N")] = None
     time_limit: Annotated[
@@ -102,7 +114,12 @@ class Choices:
     ] = None
     threads: Annotated[
         str,
-        Option("--threads", "Threads: default (the framework decides) or a number.", "default|N"),
+        Option(
+            "--threads",
+            "Cores and threads of a trial: a number, or default (matched: all that --cpus allows;"
+            " native: the framework decides).",
+            "default|N",
+        ),
     ] = "default"
     hz: Annotated[
         float, Option("--hz", f"Samples a second, {SLOWEST_HZ:g} to {FASTEST_HZ:g}.", "N")

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from dlbench import datasets, workloads
 from dlbench.datasets import store
-from dlbench.environments import releases, wheels
+from dlbench.environments import (
+    cuda_downloads,
+    cuda_libraries,
+    cuda_licence,
+    cuda_sets,
+    releases,
+    wheels,
+)
+from dlbench.environments.locks import File
 from dlbench.environments.releases import Release
-from dlbench.planning.changes import workload_of
+from dlbench.formats import digest
+from dlbench.planning.changes import proven, workload_of
 from dlbench.planning.flops import flops
 from dlbench.planning.greedy_decoding import GREEDY
 from dlbench.planning.plan import Trial
@@ -28,8 +37,11 @@ _PREDICTIONS_S = 10.0
 """What `--inference` takes at most, of models whose predictions take less than a second."""
 _DECODED = 1000
 """Test rows that are decoded."""
-_UNPACKED = 3.5
-"""An installed environment is about this many times the size of its wheels."""
+_PROOF_S = 20.0
+"""What the certificate of one model in one release takes, once; measured over all suites."""
+_UNPACKED = {"cpu": 3.5, "gpu": 2.0}
+"""An installed environment is about this many times the size of its wheels; CUDA's libraries shrink
+less when they are packed."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +61,13 @@ class Forecast:
     needs: tuple[Need, ...]
     download_bytes: int
     disk_bytes: int
+    proofs: int = 0
+    """Certificates that the trials need; those that were made before are kept, and cost nothing."""
+
+    @property
+    def proofs_s(self) -> float:
+        """What all of them take together, where none is kept."""
+        return _PROOF_S * self.proofs
 
     @property
     def total_s(self) -> float:
@@ -62,26 +81,19 @@ class Forecast:
             ],
             "needs": [asdict(need) for need in self.needs],
             "total_s": round(self.total_s, 1),
+            "proofs": self.proofs,
+            "proofs_s": round(self.proofs_s, 1),
             "download_bytes": self.download_bytes,
             "disk_bytes": self.disk_bytes,
         }
 
 
 def forecast(trials: Sequence[Trial], workshop: Workshop) -> Forecast:
-    needs: list[Need] = []
-    disk = download = 0
-    for name, device in sorted({(trial.release, trial.device) for trial in trials}):
-        release = releases.find(name)
-        if workshop.is_ready(release, device):
-            continue
-        missing = _bytes_missing(release, device)
-        download += missing
-        disk += missing + int(_UNPACKED * _bytes_all(release, device))
-        what = "image" if workshop.client is not None else "environment"
-        text = f"{what} of {name} ({device}): {missing / 1e6:,.0f} MB to download"
-        needs.append(Need(what, name, missing, text))
-    for workload in sorted({trial.workload for trial in trials}):
-        dataset = datasets.find(workloads.find(workload).dataset)
+    possible = [trial for trial in trials if not _refused(trial, workshop)]
+    pairs = sorted({(trial.release, trial.device) for trial in possible})
+    needs, download, disk = environments_to_make(pairs, workshop)
+    for own in sorted({workloads.find(trial.workload).dataset for trial in trials}):
+        dataset = datasets.find(own)
         source: datasets.Source = "synthetic" if trials[0].data == "synthetic" else "real"
         if not store.is_prepared(dataset, source):
             size = sum(item.bytes for item in dataset.downloads) if source == "real" else 0
@@ -92,11 +104,56 @@ def forecast(trials: Sequence[Trial], workshop: Workshop) -> Forecast:
     cores = _cores(trials[0])
     return Forecast(
         tuple(trials),
-        tuple(_seconds(trial, cores) for trial in trials),
+        tuple(0.0 if _refused(trial, workshop) else _seconds(trial, cores) for trial in trials),
         tuple(needs),
         download,
         disk,
+        len({_proof(trial) for trial in possible}),
     )
+
+
+def _refused(trial: Trial, workshop: Workshop) -> bool:
+    """Whether it ends at once, because this machine has no GPU for it."""
+    return trial.device == "gpu" and bool(
+        workshop.gpu_refusal(releases.find(trial.release), trial.gpus)
+    )
+
+
+def _proof(trial: Trial) -> tuple[object, ...]:
+    """What has one certificate: models that share a graph and a recipe share it."""
+    workload = workload_of(trial.workload, proven(trial.changes))
+    dataset = datasets.find(workload.dataset)
+    return (
+        (trial.release, trial.variant, trial.device, trial.gpus),
+        (digest(workload.proof_graph), digest(workload.recipe), dataset.proof or dataset.synthetic),
+    )
+
+
+def environments_to_make(
+    pairs: Iterable[tuple[str, str]], workshop: Workshop
+) -> tuple[list[Need], int, int]:
+    """What these releases and devices lack; bytes to download and bytes of disk, all together."""
+    needs: list[Need] = []
+    files: dict[str, int] = {}
+    disk = 0
+    for name, device in pairs:
+        release = releases.find(name)
+        if workshop.is_ready(release, device):
+            continue
+        own = {file.sha256: file.size or 0 for file in _missing(release, device)}
+        chosen = cuda_sets.of_release(release, device)
+        wanted = chosen if chosen and not cuda_libraries.is_ready(chosen) else None
+        archives = cuda_downloads.missing(wanted) if wanted else []
+        own |= {archive.sha256: archive.about_bytes for archive in archives}
+        files |= own  # releases share many packages
+        disk += int(_UNPACKED[device] * _bytes_all(release, device))
+        what = "image" if workshop.client is not None else "environment"
+        text = f"{what} of {name} ({device}): {sum(own.values()) / 1e6:,.0f} MB to download"
+        if wanted and cuda_licence.lacking(wanted):
+            text += ", after `dlbench images accept-cuda`"
+        needs.append(Need(what, name, sum(own.values()), text))
+    download = sum(files.values())
+    return needs, download, disk + download
 
 
 def _amount(dataset: datasets.Dataset, source: datasets.Source, size: int) -> str:
@@ -113,9 +170,8 @@ def _cores(trial: Trial) -> float:
     return min(trial.cpus or math.inf, usable_cores())
 
 
-def _bytes_missing(release: Release, device: str) -> int:
-    files = wheels.missing(release, device, release.python[0])
-    return sum(file.size or 0 for file in files)
+def _missing(release: Release, device: str) -> list[File]:
+    return wheels.missing(release, device, release.python[0])
 
 
 def _bytes_all(release: Release, device: str) -> int:

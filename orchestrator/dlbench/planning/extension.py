@@ -16,16 +16,16 @@ from dlbench.planning.changes import changed, parsed
 from dlbench.planning.choices import Choices, Option
 from dlbench.planning.extents import recipe_epochs
 from dlbench.planning.plan import (
-    MOST_SEED,
     Trial,
     check_number,
     check_trainable,
     find_contender,
     one_round,
 )
+from dlbench.planning.seeds import EACH, MOST_SEED, SAME, Seeds, is_same, read_seeds, seeds_for
 from dlbench.statistics.words import listing
 
-ADDED = ("frameworks", "against", "workloads", "repeats", "seed", "until", "at_most")
+ADDED = ("frameworks", "against", "workloads", "repeats", "seed", "seeds", "until", "at_most")
 """The choices that mean something when a campaign is resumed."""
 
 
@@ -41,7 +41,7 @@ def refuse_ignored(given: frozenset[str]) -> None:
     if flags:
         raise UserError(
             f"{listing(flags)} can't be changed in a campaign that has begun.",
-            "With --resume you can add releases, --workload, --repeats and --seed."
+            "With --resume you can add releases, --workload, --repeats, --seed and --seeds."
             f" Leave out {listing(flags)}, or start a new campaign.",
         )
 
@@ -51,18 +51,12 @@ def extension(planned: Sequence[Trial], choices: Choices) -> tuple[Trial, ...]:
     there = {trial.contender: trial for trial in planned}
     seeds = {trial.repeat: trial.seed for trial in planned}
     made = max(seeds) + 1
-    wanted = _repeats(choices, made)
+    policy = _policy(choices, list(seeds.values()))
+    wanted = _repeats(choices, made, policy)
     contenders = [*there.values(), *_new_contenders(planned, choices)]
     check_number(len(contenders), wanted)
-    start = max(seeds.values()) + 1 if choices.seed is None else choices.seed
-    seeds |= {made + k: start + k for k in range(wanted - made)}
-    if start < 0 or max(seeds.values()) > MOST_SEED:
-        raise UserError(f"--seed {start} is not possible.", f"Give one from 0 to {MOST_SEED:,}.")
-    if len(set(seeds.values())) < len(seeds):
-        raise UserError(
-            f"Seeds from {start} are in this campaign already.",
-            f"Give a --seed above {max(trial.seed for trial in planned)}.",
-        )
+    more = _added_seeds(policy, choices, list(seeds.values()), wanted - made)
+    seeds |= {made + k: seed for k, seed in enumerate(more)}
     done = {(trial.contender, trial.repeat) for trial in planned}
     added: list[Trial] = []
     number = max(trial.round for trial in planned) + 1
@@ -75,7 +69,42 @@ def extension(planned: Sequence[Trial], choices: Choices) -> tuple[Trial, ...]:
     return tuple(added)
 
 
-def _repeats(choices: Choices, made: int) -> int:
+def _policy(choices: Choices, planned: Sequence[int]) -> Seeds:
+    """What is added has seeds of the kind that is there, unless the user says otherwise."""
+    if choices.seeds is not None:
+        return read_seeds(choices.seeds)
+    return SAME if is_same(planned) and choices.seed is None else EACH
+
+
+def _added_seeds(
+    policy: Seeds, choices: Choices, planned: Sequence[int], number: int
+) -> Sequence[int]:
+    """The seeds of the repeats that are added."""
+    if policy == SAME and choices.seed is None:
+        return [planned[0]] * number
+    start = max(planned) + 1 if choices.seed is None else choices.seed
+    added = seeds_for(policy, start, number)
+    if not 0 <= start <= MOST_SEED or max(added, default=0) > MOST_SEED:
+        raise UserError(f"--seed {start} is not possible.", f"Give one from 0 to {MOST_SEED:,}.")
+    if policy == EACH and set(added) & set(planned):
+        raise UserError(
+            f"Seeds from {start} are in this campaign already.",
+            f"Give a --seed above {max(planned)}.",
+        )
+    return added
+
+
+def _repeats(choices: Choices, made: int, policy: Seeds) -> int:
+    listed = len(policy) if isinstance(policy, tuple) else 0
+    if choices.seeds is not None and (choices.repeats or made + listed) <= made:
+        raise UserError(
+            "With --resume, --seeds are those of the repeats that are added.",
+            f"Add --repeats with more than the {made} that there are.",
+        )
+    if listed and choices.seed is not None:
+        raise UserError(
+            "--seed and a list of --seeds exclude each other.", "Leave one of them out."
+        )
     if choices.seed is not None and (choices.repeats or 0) <= made:
         raise UserError(
             "With --resume, --seed is the seed of the first repeat that is added.",
@@ -86,7 +115,7 @@ def _repeats(choices: Choices, made: int) -> int:
             f"--repeats {choices.repeats} would change nothing: {made} are planned already.",
             "Give a larger number.",
         )
-    return choices.repeats or made
+    return choices.repeats or made + listed
 
 
 def _new_contenders(planned: Sequence[Trial], choices: Choices) -> Iterator[Trial]:

@@ -6,6 +6,7 @@ a slow hour of the machine falls on all of them alike.
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,8 +21,9 @@ from dlbench.errors import UserError, unknown
 from dlbench.host import gpu_preflight
 from dlbench.planning.choices import Choices
 from dlbench.planning.extents import extents_of, points_for, recipe_epochs
-from dlbench.planning.repeats import planned_looks, repeats_needed, rivals
+from dlbench.planning.repeats import most_compared, planned_looks, repeats_needed, rivals
 from dlbench.planning.rows import read_share
+from dlbench.planning.seeds import EACH, MOST_SEED, read_seeds, seeds_for
 from dlbench.shapes import SECONDS, label, list_of, number, optional, record_of, shown, whole
 from dlbench.suites import Suite
 
@@ -29,7 +31,6 @@ VERSION = 1
 """Of a line of plan.jsonl."""
 MOST_TRIALS = 100_000
 """In one campaign."""
-MOST_SEED = 2**31 - 1
 DEVICES = ("cpu", "gpu")
 SETTINGS = ("matched", "native")
 SOURCES = ("real", "synthetic")
@@ -76,6 +77,8 @@ class Trial:
     """The most rows of each split; None: all."""
     share: float | None = None
     """The share of the rows of each split; None: all."""
+    deterministic: bool = False
+    """Whether the framework is asked for kernels that repeat to the last bit."""
 
     @property
     def compared_device(self) -> str:
@@ -86,12 +89,16 @@ class Trial:
     def contender(self) -> tuple[str, ...]:
         """Who it is a replicate of: what all its repeats have in common."""
         own = self.release, self.variant, self.compared_device
-        return self.workload, *own, self.setting, self.point
+        return self.workload, *own, self.setting, self.point, self._kernels
 
     @property
     def case(self) -> tuple[str, ...]:
         """Where contenders are compared with each other."""
-        return self.workload, self.device, self.setting, self.point
+        return self.workload, self.device, self.setting, self.point, self._kernels
+
+    @property
+    def _kernels(self) -> str:
+        return "deterministic" if self.deterministic else ""
 
     @property
     def place(self) -> str:
@@ -139,11 +146,14 @@ class Draft:
     """With `--until decided`: after how many repeats the results are looked at."""
 
 
-def draft(choices: Choices, engine: str) -> Draft:
-    """Plan the trials. Everything misspelt or impossible is found here."""
+def draft(choices: Choices, engine: str, cores: float | None = None) -> Draft:
+    """Plan the trials. Everything misspelt or impossible is found here.
+
+    `cores`: how many trials may use, where that is not what this process may use."""
     suite = _merged(suites.find(choices.suite), choices)
     own_gpu = choices.gpu == "each"
-    selections = [(one,) for one in gpu_preflight.each()] if own_gpu else [parse_gpus(choices.gpu)]
+    given = gpu_preflight.each() if own_gpu else gpu_preflight.in_order(parse_gpus(choices.gpu))
+    selections = [(one,) for one in given] if own_gpu else [given]
     if choices.label is not None and not _LABEL.fullmatch(choices.label):
         raise UserError(
             f"{choices.label!r} can't be the name of a campaign.",
@@ -155,6 +165,7 @@ def draft(choices: Choices, engine: str) -> Draft:
             f"--cpus {choices.cpus:g} is not possible.",
             f"Give a number from 0.01 to {_MOST_CPUS:,}.",
         )
+    allotted = allotted_cores(choices.cpus, cores)
     notes: list[str] = []
     extents = extents_of(suite, _every(suite.workloads), choices)
     points = {name: points_for(name, extent, choices) for name, extent in extents.items()}
@@ -171,7 +182,7 @@ def draft(choices: Choices, engine: str) -> Draft:
             epochs=point.epochs or extents[workload].epochs or recipe_epochs(workload),
             steps=point.steps or (None if point.epochs else extents[workload].steps),
             data=suite.data,
-            threads=point.threads or _threads(choices.threads),
+            threads=point.threads or _threads(choices.threads, setting, allotted),
             cpus=choices.cpus,
             memory_bytes=memory,
             seconds=duration(suite.time_limit),
@@ -185,6 +196,7 @@ def draft(choices: Choices, engine: str) -> Draft:
             scale=suite.scale,
             rows=extents[workload].rows,
             share=extents[workload].share,
+            deterministic=choices.deterministic,
         )
         for workload, release, variant, device, setting in _contenders(
             suite, notes, explicit=bool(choices.frameworks)
@@ -198,12 +210,28 @@ def draft(choices: Choices, engine: str) -> Draft:
     for selection in selections if on_gpu else ():
         notes += gpu_preflight.notes(selection, on_gpu.values())
     looks = planned_looks(rivals(contenders), suite.repeats, choices.until, choices.at_most)
-    repeats = looks[0] if looks else suite.repeats or repeats_needed(rivals(contenders))
+    repeats = looks[0] if looks else suite.repeats or _usual_repeats(suite, contenders)
     check_number(len(contenders), looks[-1] if looks else repeats)
     trials: list[Trial] = []
-    for repeat in range(repeats):
-        trials += one_round(contenders, repeat, suite.seed + repeat, repeat, len(trials))
+    for repeat, seed in enumerate(seeds_for(suite.seeds, suite.seed, repeats)):
+        trials += one_round(contenders, repeat, seed, repeat, len(trials))
     return Draft(suite, tuple(trials), tuple(notes), looks)
+
+
+def _usual_repeats(suite: Suite, contenders: Sequence[Trial]) -> int:
+    """As many as there are seeds; else what the test needs."""
+    if isinstance(suite.seeds, tuple):
+        return len(suite.seeds)
+    return repeats_needed(most_compared(contenders))
+
+
+def allotted_cores(cpus: float | None, cores: float | None = None) -> int:
+    """The cores of each trial: those that can be used here (or `cores`), within `--cpus`."""
+    from dlbench.host.machine import usable_cores
+
+    usable = usable_cores() if cores is None else cores
+    # A core of which a part is allowed is one that can be used.
+    return max(1, math.ceil(min(usable, cpus if cpus is not None else usable)))
 
 
 def check_number(contenders: int, repeats: int) -> None:
@@ -242,6 +270,7 @@ def _merged(suite: Suite, choices: Choices) -> Suite:
         "settings": choices.settings,
         "repeats": choices.repeats,
         "seed": choices.seed,
+        "seeds": _seeds(suite, choices),
         "data": choices.data,
         "time_limit": choices.time_limit,
         "inference": choices.inference or None,
@@ -268,6 +297,21 @@ def _merged(suite: Suite, choices: Choices) -> Suite:
                 f"Give a number from {least} to {most:,}.",
             )
     return merged
+
+
+def _seeds(suite: Suite, choices: Choices) -> tuple[int, ...] | str | None:
+    """What the user says of the seeds; None: nothing."""
+    listed = isinstance(suite.seeds, tuple)
+    if choices.seeds is None:
+        return EACH if listed and (choices.seed is not None or choices.until) else None
+    seeds = read_seeds(choices.seeds)
+    if isinstance(seeds, tuple):
+        for option, value in (("--seed", choices.seed), ("--until", choices.until)):
+            if value is not None:
+                raise UserError(
+                    f"{option} and a list of --seeds exclude each other.", "Leave one of them out."
+                )
+    return seeds
 
 
 _RANGES = (
@@ -371,9 +415,10 @@ def size(text: str) -> int:
     return int(found)
 
 
-def _threads(text: str) -> int | None:
+def _threads(text: str, setting: str, allotted: int) -> int | None:
+    """None leaves the framework's own defaults alone, which is what `native` is about."""
     if text == "default":
-        return None
+        return allotted if setting == "matched" else None
     found = int(text) if re.fullmatch("[0-9]{1,9}", text) else 0
     if not 1 <= found <= _MOST_THREADS:
         raise UserError(

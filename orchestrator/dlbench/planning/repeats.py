@@ -32,6 +32,15 @@ def rivals(contenders: Sequence[Trial]) -> int:
     return max(cases.values())
 
 
+def most_compared(contenders: Sequence[Trial]) -> int:
+    """As `rivals`, or on how many devices one of them runs, where that is more."""
+    placed = {
+        (t.workload, t.release, t.variant, t.setting, t.point, t.compared_device)
+        for t in contenders
+    }
+    return max(rivals(contenders), *Counter(place[:-1] for place in placed).values())
+
+
 def repeats_needed(contenders: int) -> int:
     """The fewest repeats with which a difference between any two of them can be shown."""
     return fewest_repeats(ALPHA, _pairs(contenders)) if contenders > 1 else _NOTHING_TO_COMPARE
@@ -76,6 +85,13 @@ def what_repeats_show(trials: Sequence[Trial]) -> str:
     contenders = rivals(trials)
     made = max(Counter(trial.contender for trial in trials).values())
     runs = count(made, "run")
+    if contenders < 2 and (devices := most_compared(trials)) > 1:
+        needed = repeats_needed(devices)
+        enough = "can be shown" if made >= needed else f"needs {needed} (--repeats {needed})"
+        return (
+            f"There is one contender, on {devices} devices: with {runs} on each, a difference"
+            f" between them {enough}."
+        )
     if contenders < 2:
         return f"There is one contender: {runs} of it can't be compared with anything."
     needed = repeats_needed(contenders)

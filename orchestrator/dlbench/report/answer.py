@@ -116,6 +116,8 @@ def _over_cases(material: Material) -> str:
         for times, part in compared
         if (against := _against(times, part[0])) and all(v.won_by(part[0]) for v in against)
     )
+    if not compared and (devices := _over_devices(material)):
+        return devices
     if not wins:
         return _leader(compared, f"{total} {noun}")
     first, number = wins.most_common(1)[0]
@@ -126,6 +128,40 @@ def _over_cases(material: Material) -> str:
         text = f"The fastest of {total} {noun}: {listing(parts)}"
     undecided = total - wins.total()
     return text + (f"; on {undecided} no contender is shown to be." if undecided else ".")
+
+
+def _over_devices(material: Material) -> str:
+    """Where each contender has only itself on another device to be compared with."""
+    tested = [
+        (case, verdict)
+        for case in material.results.compare(by="device", stability=False).cases
+        for verdict in case.comparison.tested
+        if verdict.effect
+    ]
+    if not tested:
+        return ""
+    if len(tested) > 1:
+        won = Counter(name for _, v in tested for name in (v.first, v.second) if v.won_by(name))
+        if not won:
+            few = all(v.decision is Decision.TOO_FEW for _, v in tested)
+            why = f"there are {TOO_FEW_TO_TELL}" if few else "none is shown"
+            return f"In {len(tested)} comparisons of devices {why} which is faster."
+        parts = [f"{name} is shown to be faster in {n}" for name, n in won.most_common(3)]
+        return f"Of {len(tested)} comparisons of devices, {listing(parts)}."
+    ((case, verdict),) = tested
+    assert verdict.effect is not None
+    quicker, slower = verdict.first, verdict.second
+    factor = 1 / verdict.effect.estimate
+    if factor < 1:
+        quicker, slower, factor = slower, quicker, 1 / factor
+    row = case.case.groups[0].rows[0]
+    size = f"{factor:.2f} times as fast on {quicker} as on {slower}"
+    what = f"{row['release']} trained {row['workload']} {size}"
+    if verdict.won_by(quicker):
+        return f"{what}."
+    if verdict.decision is Decision.TOO_FEW:
+        return f"{what} so far, but there are {TOO_FEW_TO_TELL}."
+    return f"{what}, but is not shown to be faster on either."
 
 
 def _leader(compared: Sequence[tuple[Comparison, Sequence[str]]], total: str) -> str:

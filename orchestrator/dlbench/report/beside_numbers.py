@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from dlbench.analysis.circumstances import BUSY, circumstances, others_load
 from dlbench.analysis.circumstances import cautions_of as cautions_of_groups
+from dlbench.analysis.core_use import core_note
 from dlbench.analysis.groups import Case, Group
 from dlbench.analysis.metrics import TRAINING
-from dlbench.host.machine import cautions
+from dlbench.host.machine import cautions, gpu_cautions
 from dlbench.report.material import Material
 from dlbench.statistics.stability import Finding
 
@@ -21,6 +22,9 @@ def of_case(material: Material, case: Case) -> str:
     parts = [*circumstances(case.groups)]
     if busy or any(map(_beside_others, case.groups)):
         parts.append("busy machine")
+    here = {one: known[one] for one in machines if one in known}
+    if gpu_cautions(here, used_devices(material, case.groups)):
+        parts.append("busy GPU")
     if len(machines) > 1:
         parts.append(f"{len(machines)} machines")
     return ", ".join(parts)
@@ -28,7 +32,33 @@ def of_case(material: Material, case: Case) -> str:
 
 def cautions_of(material: Material) -> list[str]:
     """What a reader has to know before any number."""
-    return [*cautions_of_groups(material.groups), *cautions(material.results.machines())]
+    return [
+        *cautions_of_groups(material.groups),
+        *cautions(material.results.machines()),
+        *busy_gpus(material),
+    ]
+
+
+def busy_gpus(material: Material) -> list[str]:
+    """Who else used the GPUs that were measured, in sentences."""
+    return gpu_cautions(material.results.machines(), used_devices(material, material.groups))
+
+
+def used_devices(material: Material, groups: Iterable[Group]) -> set[str]:
+    """The devices that trained: `gpu:1` where the plan tells which GPU that was, else `gpu`."""
+    found = set()
+    for row in (row for group in groups for row in group.rows):
+        planned = material.planned.get(row["id"])
+        gpus = planned.trial.gpus if planned else ()
+        given = gpus[0].rpartition("=")[2] if gpus else ""
+        index = "0" if given == "all" else given
+        known = row["device"] == "gpu" and index.isdigit()
+        found.add(f"gpu:{index}" if known else str(row["device"]))
+    return found
+
+
+def devices_of(groups: Iterable[Group]) -> set[str]:
+    return {str(row["device"]) for group in groups for row in group.rows}
 
 
 def lost(group: Group) -> str:
@@ -48,6 +78,8 @@ def marks(material: Material, group: Group) -> tuple[str, ...]:
     found = [finding.concern.value for finding in _findings(material, group)]
     if _beside_others(group):
         found.append("busy machine")
+    if cores := core_note(group):
+        found.append(cores)
     return tuple(dict.fromkeys(found))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,13 +81,17 @@ def failures(material: Material) -> tuple[list[Failure], int]:
     return listed, max(0, len(kinds) - _MOST_FAILURES)
 
 
-def command_of(trial: Trial, repeats: int = 1) -> str:
-    """The command that runs this trial, and `repeats` seeds from its own on, again."""
+def command_of(trial: Trial, seeds: Sequence[int] = ()) -> str:
+    """The command that runs this trial again, or repeats of it with these seeds."""
+    seeds = seeds or [trial.seed]
+    if list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))):
+        seeded = ["--seed", str(seeds[0]), "--repeats", str(len(seeds))]
+    else:
+        seeded = ["--seeds", ",".join(map(str, seeds))]
     words = [
         "dlbench", "run", "--framework", f"{trial.release}:{trial.variant}",
         "--workload", trial.workload, "--device", trial.device, "--engine", trial.engine,
-        "--setting", trial.setting, "--data", trial.data, "--seed", str(trial.seed),
-        "--repeats", str(repeats),
+        "--setting", trial.setting, "--data", trial.data, *seeded,
     ]  # fmt: skip
     if trial.steps:
         words += ["--steps", str(trial.steps)]
@@ -109,6 +113,8 @@ def command_of(trial: Trial, repeats: int = 1) -> str:
         words += ["--gpu", ",".join(trial.gpus)]
     if trial.inference:
         words.append("--inference")
+    if trial.deterministic:
+        words.append("--deterministic")
     if trial.seconds != _USUAL_SECONDS:
         words += ["--time-limit", f"{trial.seconds:g}s"]
     return shlex.join(words)
@@ -161,9 +167,8 @@ def trial_table(material: Material) -> Table:
 
 def _command(group: Group, material: Material) -> str:
     """It makes the numbers of the group again."""
-    seeds = [row["seed"] or 0 for row in group.rows]
-    first = group.rows[seeds.index(min(seeds))]
-    return command_of(material.planned[first["id"]].trial, max(seeds) - min(seeds) + 1)
+    seeds = sorted(row["seed"] or 0 for row in group.rows)
+    return command_of(material.planned[group.rows[0]["id"]].trial, seeds)
 
 
 @dataclass(frozen=True)
@@ -201,6 +206,24 @@ def _known(facts: Iterable[tuple[str, object]]) -> tuple[tuple[str, str], ...]:
     return tuple((name, str(value)) for name, value in facts if value not in (None, ""))
 
 
+def _gpu_states(gpus: Sequence[object]) -> Iterator[str]:
+    """`GPU 0: 1410 of 1980 MHz, persistence on, ECC off, used by 2 other programs`."""
+    for index, gpu in enumerate(gpus):
+        if not isinstance(gpu, dict):
+            continue
+        words = []
+        if gpu.get("clock_mhz") is not None and gpu.get("clock_limit_mhz") is not None:
+            words.append(f"{gpu['clock_mhz']} of {gpu['clock_limit_mhz']} MHz")
+        for key, name in (("persistence", "persistence"), ("ecc", "ECC")):
+            if gpu.get(key) is not None:
+                words.append(f"{name} {'on' if gpu[key] else 'off'}")
+        if gpu.get("processes") is not None:
+            users = count(gpu["processes"], "other program") if gpu["processes"] else "nobody else"
+            words.append(f"used by {users}")
+        if words:
+            yield f"GPU {index}: {', '.join(words)}"
+
+
 def _facts(machine: Mapping[str, Any]) -> list[tuple[str, object]]:
     def of(key: str) -> Any:
         return machine.get(key)
@@ -220,6 +243,7 @@ def _facts(machine: Mapping[str, Any]) -> list[tuple[str, object]]:
         ("Swap", f"{of('swap_bytes') / 2**30:.1f} GiB" if of("swap_bytes") else "none"),
         ("GPUs", ", ".join(f"{n} × {name}" for name, n in gpus.items()) or of("gpu_reason")),
         ("GPU driver", of("gpu_driver")),
+        ("GPUs before", "; ".join(_gpu_states(of("gpus") or ()))),
         ("Operating system", of("os")),
         ("Kernel", of("kernel")),
         ("Architecture", of("architecture")),

@@ -84,7 +84,7 @@ def sections(material: Material) -> Iterator[Section]:
         ),
         _drawn("timelines", "Resources over a trial", timelines),
         _drawn("memory", "Memory against speed", memory_against_speed),
-        _drawn("speed-ups", "GPU against CPU", speed_ups),
+        _with_words("speed-ups", "GPU against CPU", speed_ups),
         _with_words("scaling", "Over what was swept", scaling),
         _with_words("history", "Over the releases", history),
         _with_words("seeds", "Reproducibility", seeds),

@@ -14,6 +14,7 @@ from dlbench.studies.claims import Study
 from dlbench.studies.judging import JudgedClaim, JudgedStudy, Verdict, Word, judge
 from dlbench.studies.runs import As, study_runs
 from dlbench.studies.tables import StudyTable, TableCell, figures_words, study_tables
+from dlbench.studies.to_install import installation_table
 
 _STATES = {Word.SUPPORTED: "good", Word.CONTRADICTED: "bad", Word.CANNOT_TELL: ""}
 
@@ -74,7 +75,7 @@ def study_part(material: Material) -> StudyPart | None:
     judged = judge(study, material.results, material.rate.alpha)
     runs = study_runs(study, material.results)[As.INTENDED]
     place = {str(row["id"]): i for i, group in enumerate(material.groups) for row in group.rows}
-    tables = study_tables(study, runs) if runs is not None else ()
+    tables = (*study_tables(study, runs), installation_table(study)) if runs is not None else ()
     claims = [_shown(one, place, material) for one in judged.claims]
     return StudyPart(
         study,

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from dlbench.analysis import reproducibility
 from dlbench.analysis.groups import Group
 from dlbench.analysis.metrics import ASKED_FOR, PEAK_MEMORY, STEP, TRAINING, Metric
 from dlbench.report.answer import answer
@@ -30,7 +31,7 @@ def markdown(material: Material) -> str:
         lines.append("| " + " | ".join(map(_md, columns)) + " |")
         lines.append("|---|" + "---:|" * (len(columns) - 1))
         lines += ["| " + " | ".join(map(_md, row)) + " |" for row in rows]
-        sentences = (*case.sentences, *case.warnings)
+        sentences = (*case.sentences, *case.warnings, *_repeated(material, case.case))
         lines += ["", *(f"- {_md(sentence)}" for sentence in sentences), ""]
     if rate := material.error_rate(_tested(material)):
         lines += [_md(rate), ""]
@@ -102,7 +103,10 @@ def latex(material: Material) -> str:
             " & ".join(map(_tex, columns)) + " \\\\", "\\midrule",
             *(" & ".join(map(_tex, row)) + " \\\\" for row in rows),
             "\\bottomrule", "\\end{tabular}", "\\end{table}", "",
-            *(_tex(sentence) + "\n" for sentence in (*case.sentences, *case.warnings)),
+            *(
+                _tex(sentence) + "\n"
+                for sentence in (*case.sentences, *case.warnings, *_repeated(material, case.case))
+            ),
         ]  # fmt: skip
     return "\n".join([*lines, _tex(material.error_rate(_tested(material)))]) + "\n"
 
@@ -110,6 +114,12 @@ def latex(material: Material) -> str:
 def _tested(material: Material) -> list[Metric]:
     """The metrics of the tables and sentences."""
     return [metric for metric in _COLUMNS if metric in material.tested]
+
+
+def _repeated(material: Material, label: str) -> Iterator[str]:
+    """What repeats of one seed gave."""
+    case = next(case for case in material.cases if case.label == label)
+    return reproducibility.sentences(case.groups)
 
 
 def _around(material: Material, label: str) -> str:

@@ -7,10 +7,12 @@ One failed trial never stops the campaign; Ctrl-C ends the running trial, record
 from __future__ import annotations
 
 import json
+import os
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from dlbench import __version__, workloads
 from dlbench.campaigns.about import CampaignAbout
@@ -20,7 +22,9 @@ from dlbench.campaigns.folder import Campaign, write_whole
 from dlbench.campaigns.log_file import log_tail
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.campaigns.trial_result import (
+    DIGESTS,
     Scale,
+    TrialCores,
     TrialResult,
     curve,
     intervals,
@@ -28,6 +32,7 @@ from dlbench.campaigns.trial_result import (
     phase_seconds,
 )
 from dlbench.datasets.store import PreparedData
+from dlbench.engines.base import Scope
 from dlbench.environments import releases
 from dlbench.errors import UserError
 from dlbench.formats import Event
@@ -60,6 +65,7 @@ from dlbench.running.preparation import (
     GpuImpossible,
     prepare_data,
     prepare_environments,
+    refusal_of,
 )
 from dlbench.running.resumable import check_extensible, check_machine
 from dlbench.running.workshop import Workshop
@@ -110,7 +116,7 @@ def start(
     `idle_wait_s`: wait at most so long for an idle machine."""
     from dlbench.host.machine import fingerprint
 
-    plan = draft(choices, workshop.engine.name)
+    plan = draft(choices, workshop.engine.name, workshop.cores)
     check_gpus(plan.trials, workshop)
     check_rate(choices.hz)
     out = out or fresh_folder(plan.trials, choices.label)
@@ -276,17 +282,27 @@ def _record(campaign: Campaign, result: TrialResult) -> TrialResult:
 def _contender(trial: Trial) -> tuple[object, ...]:
     """What has one certificate."""
     what = trial.workload, proven(trial.changes)
-    return trial.release, trial.variant, trial.device, *what
+    return trial.release, trial.variant, trial.device, trial.gpus, *what, trial.deterministic
+
+
+def _environment(run: CampaignRun, trial: Trial) -> str | UserError:
+    """What the engine starts; or why nothing can be started for this trial."""
+    environment = run.environments[trial.release, trial.device]
+    if isinstance(environment, UserError):
+        return environment
+    return refusal_of(trial, run.workshop) or environment
 
 
 def _certify(run: CampaignRun, trials: Sequence[Trial]) -> None:
     """The proof of each contender, before anything is timed."""
     folder = run.campaign.folder / "certificates"
     for trial in trials:
-        environment = run.environments[trial.release, trial.device]
+        environment = _environment(run, trial)
         if _contender(trial) in run.certificates or isinstance(environment, UserError):
             continue
-        run.observer.certifying(trial.label, trial.place)
+        changes = proven(trial.changes)
+        what = f"{trial.workload} ({' '.join(changes)})" if changes else trial.workload
+        run.observer.certifying(trial.label, what)
         certificate = certify(
             run.workshop,
             environment,
@@ -295,7 +311,8 @@ def _certify(run: CampaignRun, trials: Sequence[Trial]) -> None:
             device=trial.device,
             variant=trial.variant,
             gpus=trial.gpus,
-            changes=proven(trial.changes),
+            changes=changes,
+            deterministic=trial.deterministic,
         )
         run.certificates[_contender(trial)] = certificate
         folder.mkdir(exist_ok=True)
@@ -318,7 +335,7 @@ class _Relay(ExecutionObserver):
 
 def _execution(run: CampaignRun, trial: Trial) -> Execution:
     """Run the trial; where there is nothing to start, say why."""
-    environment = run.environments[trial.release, trial.device]
+    environment = _environment(run, trial)
     if isinstance(environment, UserError):
         impossible = isinstance(environment, GpuImpossible)
         outcome = Outcome.UNSUPPORTED if impossible else Outcome.BUILD_FAILED
@@ -341,6 +358,22 @@ def _execution(run: CampaignRun, trial: Trial) -> Execution:
         stats=run.workshop.stats(),
         observer=_Relay(trial, run.observer),
     )
+
+
+def _cores(scope: Scope | None) -> TrialCores:
+    if scope is None:
+        return TrialCores()
+    return TrialCores(
+        allotted=scope.cpus,
+        pinned=list(scope.pinned),
+        unpinned=scope.unpinned,
+        machine=os.cpu_count(),
+    )
+
+
+def _ended_with(result: Mapping[str, Any]) -> dict[str, str]:
+    """The digests by which trials of one seed are compared."""
+    return {name: str(result[name]) for name in DIGESTS if result.get(name)}
 
 
 def _result(
@@ -392,7 +425,10 @@ def _result(
             rows=rows["train"] if rows else None,
             test_rows=rows["test"] if rows else None,
             changes=list(trial.changes),
+            deterministic=trial.deterministic,
         ),
+        cores=_cores(execution.scope),
+        ended_with=_ended_with(facts.get("result", {})),
         certified=certificate.passed if certificate else None,
         certificate=certificate.key if certificate else None,
         machine=str(run.about.machine.get("digest", "")),

@@ -25,6 +25,7 @@ from dlbench.environments.releases import Release
 from dlbench.environments.wheels import exclusively
 from dlbench.errors import UserError
 from dlbench.formats import digest
+from dlbench.host import gpu_preflight
 from dlbench.planning.plan import Trial
 from dlbench.running.execute import execute
 from dlbench.running.jobs import job_of, request_of, software
@@ -55,6 +56,7 @@ def certify(
     again: bool = False,
     build: str = "",
     changes: tuple[str, ...] = (),
+    deterministic: bool = False,
 ) -> Certificate:
     """The certificate of this release for this workload: the kept one, or a new one.
 
@@ -75,9 +77,13 @@ def certify(
         seconds=_SECONDS,
         gpus=gpus,
         changes=changes,
+        deterministic=deterministic,
     )
     job = job_of(trial, data, "verify")
-    key = digest([job, software(release, build), trial.engine, VERSION])[:24]
+    facts = [job, software(release, build), trial.engine, VERSION]
+    if device == "gpu":  # another GPU, or driver, has other kernels
+        facts.append(gpu_preflight.model(gpus or ("all",)))
+    key = digest(facts)[:24]
     kept = paths.cache() / "certificates" / f"{key}.json"
     if not again and (known := _read(kept)):
         return replace(known, workload=workload.name)  # it may be of another one with this graph

@@ -9,12 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from dlbench.campaigns.outcomes import Outcome, classify
-from dlbench.engines.base import Engine, Exit, Request, Running
+from dlbench.engines.base import Engine, Exit, Request, Running, Scope
 from dlbench.engines.refusals import DaemonGone, GpuRefused
 from dlbench.errors import UserError
 from dlbench.formats import Event
@@ -41,6 +41,8 @@ class Execution:
     started: str
     wall_s: float
     events: tuple[Event, ...]
+    scope: Scope | None = None
+    """Where it ran; None: it could not be started."""
 
 
 class ExecutionObserver:
@@ -111,7 +113,7 @@ def execute(
         verdict = _too_much(request)
     if verdict[0] is Outcome.OUTPUT_LIMIT:
         output.clear()
-    return execution(*verdict, events.seen)
+    return replace(execution(*verdict, events.seen), scope=running.scope)
 
 
 def _attend(

@@ -6,6 +6,7 @@ All three are made here alone, for trials and for certificates.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -58,6 +59,7 @@ def job_of(trial: Trial, data: PreparedData, action: Action = "train") -> Job:
         "budget": {"epochs": trial.epochs, "steps": trial.steps},
         "data": {**data.to_job(), "rows": rows},
         "inference": trial.inference,
+        "deterministic": trial.deterministic,
         "save": trial.save,
     }
 
@@ -73,11 +75,11 @@ def identified(trials: Sequence[Trial], data: Mapping[str, PreparedData]) -> lis
     """The trials with their ids; `data` by workload.
 
     An id is the digest of all that defines what is run: the job (framework, version, adapter,
-    variant, device, setting, seed, threads, graph, recipe, budget, data, inference, save), the
-    lock and the variables of the release, the code of bench, the engine, the number of the repeat,
-    the point of a sweep, the limits and the GPUs. It says nothing of where or when. Graph, recipe
-    and data come in as digests of their own, which are worked out once: thousands of trials share
-    them.
+    variant, device, setting, seed, threads, graph, recipe, budget, data, inference,
+    deterministic, save), the lock and the variables of the release, the code of bench, the engine,
+    the number of the repeat (repeats may have one seed), the point of a sweep, the limits and the
+    GPUs. It says nothing of where or when. Graph, recipe and data come in as digests of their own,
+    which are worked out once: thousands of trials share them.
     """
     heavy: dict[tuple[object, ...], dict[str, str]] = {}
     built: dict[tuple[str, str], dict[str, Any]] = {}
@@ -114,6 +116,13 @@ def _limits(trial: Trial, release: Release) -> Limits:
     return trial.limits
 
 
+def _cores(trial: Trial) -> int | None:
+    """How many cores it is pinned to: as many as it has threads, and no more than its limit."""
+    known = [trial.threads] if trial.threads is not None else []
+    known += [math.ceil(trial.cpus)] if trial.cpus is not None else []
+    return max(1, min(known)) if known else None
+
+
 def _given(gpus: tuple[str, ...]) -> dict[str, str]:
     """What bench holds the GPUs against that it sees."""
     known = digests(gpus) if gpus else ()
@@ -145,6 +154,7 @@ def request_of(
         out=folder / "out",
         log=folder / "log.txt",
         limits=_limits(trial, release),
+        cores=_cores(trial),
         gpus=trial.gpus,
         variables={**(variables or {}), **release.variables, **_given(trial.gpus)},
         libraries=libraries,

@@ -73,12 +73,15 @@ def prepare_environments(
 ) -> Environments:
     """Each release's environment. A failure is kept for its trials, unless nothing else is left."""
     wanted = sorted({(trial.release, trial.device) for trial in trials})
-    gpus = {(trial.release, trial.device): trial.gpus for trial in reversed(trials)}
     environments: dict[tuple[str, str], str | UserError] = {}
     for name, device in wanted:
         release = releases.find(name)
-        if device == "gpu" and (refusal := workshop.gpu_refusal(release, gpus[name, device])):
-            environments[name, device] = GpuImpossible(refusal)
+        own = [trial for trial in trials if (trial.release, trial.device) == (name, device)]
+        refusals = [
+            refusal_of(trial, workshop) for trial in {trial.gpus: trial for trial in own}.values()
+        ]
+        if all(refusals) and refusals[0] is not None:  # on another GPU it may work
+            environments[name, device] = refusals[0]
             continue
         try:  # what is known to fail is said before hours go into making the others
             workshop.check(release, device)
@@ -99,6 +102,14 @@ def prepare_environments(
     if failures and len(failures) == len(wanted) and not isinstance(failures[0], GpuImpossible):
         raise failures[0]
     return environments
+
+
+def refusal_of(trial: Trial, workshop: Workshop) -> GpuImpossible | None:
+    """Why this trial can't use the GPUs that it is given; None: nothing is known against it."""
+    if trial.device != "gpu":
+        return None
+    refusal = workshop.gpu_refusal(releases.find(trial.release), trial.gpus)
+    return GpuImpossible(refusal) if refusal else None
 
 
 def _keep(error: UserError, name: str, wanted: int, observer: CampaignObserver) -> None:

@@ -18,6 +18,9 @@ from dlbench.running.campaign_run import resume as go_on
 from dlbench.running.campaign_run import start
 from dlbench.running.workshop import open_workshop
 
+_TEXTS = ("seeds", "threads")
+"""A number, or numbers, for which the command line has words, too."""
+
 
 def run_from_python(
     releases: Sequence[str],
@@ -54,5 +57,8 @@ def chosen_in_python(releases: Sequence[str], choices: Mapping[str, Any]) -> Cho
     for name, value in values.items():
         if isinstance(known[name], tuple):
             values[name] = (value,) if isinstance(value, str) else tuple(value)
+        elif name in _TEXTS and value is not None and not isinstance(value, str):
+            numbers = value if isinstance(value, Sequence) else [value]
+            values[name] = ",".join(map(str, numbers))  # read like the command line's
     values["frameworks"] = (*releases, *values.get("frameworks", ()))
     return Choices(**values)

@@ -39,6 +39,16 @@ class Workshop:
         version = self.client.version()
         return f"docker {version.get('Version', '?')}"
 
+    @property
+    def cores(self) -> float:
+        """How many trials may use: also the daemon's own machine has to have them."""
+        from dlbench.host.machine import usable_cores
+
+        there = float(self.client.info().get("NCPU") or 0) if self.client is not None else 0.0
+        if self.client is not None and self.client.api.base_url != "http+docker://localhost":
+            return there or usable_cores()
+        return min(there, usable_cores()) if there else usable_cores()
+
     def stats(self) -> Callable[[str], StatsStream] | None:
         client = self.client
         if client is None:

@@ -151,7 +151,7 @@ class Study:
     @property
     def stand_ins(self) -> tuple[str, ...]:
         return tuple(
-            f"{one.release} stands for {one.name} ({one.version}): {one.stand_in}."
+            f"{one.release} stands for {one.name}, version {one.version}: {one.stand_in}."
             for one in self.frameworks.values()
             if one.stand_in
         )

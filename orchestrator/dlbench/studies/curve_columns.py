@@ -16,6 +16,7 @@ COLUMNS = {
     "curve_accuracy": "mean accuracy over the epochs",
     "early_accuracy": f"mean accuracy over the first {EARLY} epochs of more",
     "epoch_tau": "Kendall's tau of epoch and accuracy",
+    "epoch_correlation": "Pearson's correlation of epoch and accuracy",
     "epoch_time_growth": "mean time of an epoch in the second half over that in the first",
 }
 
@@ -32,7 +33,8 @@ def with_curve_columns(trials: pl.DataFrame, curves: pl.DataFrame) -> pl.DataFra
         .alias("epoch_time_growth"),
     )  # fmt: skip
     taus = pl.Series("epoch_tau", map(_tau, made["_accuracies"]), dtype=pl.Float64)
-    made = made.with_columns(taus)
+    pearson = map(_correlation, made["_accuracies"])
+    made = made.with_columns(taus, pl.Series("epoch_correlation", pearson, dtype=pl.Float64))
     return trials.join(made.select("id", *COLUMNS), on="id", how="left", maintain_order="left")
 
 
@@ -49,3 +51,11 @@ def _tau(accuracies: pl.Series) -> float | None:
         return None
     rising = sum(float(np.sign(values[i + 1 :] - x).sum()) for i, x in enumerate(values))
     return 2 * rising / (n * (n - 1))
+
+
+def _correlation(accuracies: pl.Series) -> float | None:
+    """Pearson's, with their order; None also where all are the same: then there is none."""
+    values = accuracies.to_numpy()
+    if len(values) < _FEWEST or values.max() <= values.min():
+        return None
+    return float(np.corrcoef(np.arange(len(values)), values)[0, 1])

@@ -10,7 +10,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dlbench.environments import strict_toml
 from dlbench.errors import UserError, unknown
 from dlbench.studies.claims import (
     ALL,
@@ -27,6 +26,7 @@ from dlbench.studies.claims import (
     Type,
 )
 from dlbench.studies.quantities import QUANTITIES
+from dlbench.toml_file import Table
 
 if TYPE_CHECKING:
     from dlbench.analysis.results import Results
@@ -89,16 +89,13 @@ def of_campaign(results: Results, name: str | None) -> Study:
 @lru_cache(maxsize=16)
 def read_study(folder: Path) -> Study:
     """All files of a study's folder."""
-    table = strict_toml.read(folder / "study.toml")
+    table = Table.read(folder / "study.toml")
     table.check_keys(
         {"title", "where", "machine", "design", "runs", "frameworks", "workloads"},
         {"notes", "paired"},
     )
-    frameworks = {name: _framework(name, each) for name, each in _tables(table.table("frameworks"))}
-    workloads = {name: _workload(name, each) for name, each in _tables(table.table("workloads"))}
-    runs = table.get("runs", int)
-    if runs < 1:
-        raise table.broken("`runs` must be 1 or more")
+    frameworks = {name: _framework(name, each) for name, each in _tables(table, "frameworks")}
+    workloads = {name: _workload(name, each) for name, each in _tables(table, "workloads")}
     figures = [
         figure
         for path in sorted(folder.glob("*.csv"))
@@ -111,9 +108,9 @@ def read_study(folder: Path) -> Study:
         where=table.get("where", str),
         machine=table.get("machine", str),
         design=table.get("design", str),
-        runs=runs,
+        runs=table.count("runs"),
         paired=table.maybe("paired", bool) is not False,
-        notes=table.strings("notes"),
+        notes=table.strings("notes", ()),
         frameworks=frameworks,
         workloads=workloads,
         figures=tuple(figures),
@@ -121,17 +118,17 @@ def read_study(folder: Path) -> Study:
     )
 
 
-def _tables(table: strict_toml.Table) -> Iterator[tuple[str, strict_toml.Table]]:
-    for key in table.keys:
-        each = table.table(key)
-        yield key, strict_toml.Table(table.path, f"[{key}] ", each.content)
+def _tables(table: Table, key: str) -> Iterator[tuple[str, Table]]:
+    every = table.table(key)
+    for name in every.values:
+        yield name, every.table(name)
 
 
-def _framework(name: str, table: strict_toml.Table) -> StudyFramework:
+def _framework(name: str, table: Table) -> StudyFramework:
     table.check_keys({"version", "release"}, {"variant", "stand_in"})
     release = table.get("release", str)
     if release.count("@") != 1:
-        raise table.broken(f"[{name}] `release` must be one such as pytorch@1.0.0")
+        raise table.error("release", "must be one such as pytorch@1.0.0")
     return StudyFramework(
         name,
         table.get("version", str),
@@ -141,17 +138,14 @@ def _framework(name: str, table: strict_toml.Table) -> StudyFramework:
     )
 
 
-def _workload(name: str, table: strict_toml.Table) -> StudyWorkload:
+def _workload(name: str, table: Table) -> StudyWorkload:
     table.check_keys({"data"}, {"epochs", "rows", "accuracy"})
-    for key in ("epochs", "rows"):
-        number = table.maybe(key, int)
-        if number is not None and number < 1:
-            raise table.broken(f"[{name}] `{key}` must be 1 or more")
+    epochs, rows = (table.count(key) if key in table.values else None for key in ("epochs", "rows"))
     return StudyWorkload(
         name,
         table.get("data", str),
-        table.maybe("epochs", int),
-        table.maybe("rows", int),
+        epochs,
+        rows,
         table.maybe("accuracy", str) or "accuracy",
     )
 

@@ -39,6 +39,8 @@ def study_tables(study: Study, runs: StudyRuns) -> tuple[StudyTable, ...]:
     """One a quantity and device, as far as anything of it was measured."""
     wanted = {figure.quantity for figure in study.figures}
     wanted |= {claim.metric for claim in study.claims}
+    if any(claim.relation == "unrelated" for claim in study.claims):
+        wanted.add("epoch_correlation")
     found = []
     for name, quantity in QUANTITIES.items():
         if name not in wanted or not quantity.column:

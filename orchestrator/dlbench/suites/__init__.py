@@ -38,6 +38,9 @@ class Suite(Extent):
     repeats: int | None = None
     """Trials of each contender; None: what the test needs (planning/repeats.py)."""
     seed: int = 1
+    seeds: tuple[int, ...] | str = "each"
+    """`each` repeat another one, from `seed` on; the `same`; or a list, in turn, which also says
+    how many repeats there are (planning/seeds.py)."""
     settings: tuple[str, ...] = ("matched",)
     data: str = "real"
     time_limit: str = "24h"

@@ -93,6 +93,8 @@ def checked(key: str, value: Any, place: str = "") -> Any:
         if type(value) is int and least <= value <= most:
             return value
         raise BadExtent(where, f"a whole number from {least} to {most:,}")
+    if key == "seeds":
+        return _seeds(value, where)
     if key == "share":
         if type(value) in (int, float) and 0 < value <= 1:
             return float(value)
@@ -115,6 +117,16 @@ def checked(key: str, value: Any, place: str = "") -> Any:
     if isinstance(value, str):
         return value
     raise BadExtent(where, "a string")
+
+
+def _seeds(value: Any, where: str) -> Any:
+    if value in ("each", "same"):
+        return value
+    least, most = _NUMBERS["seed"]
+    several = isinstance(value, list) and 0 < len(value) <= _NUMBERS["repeats"][1]
+    if several and all(type(seed) is int and least <= seed <= most for seed in value):
+        return tuple(value)
+    raise BadExtent(where, f'"each", "same" or a list of whole numbers from {least} to {most:,}')
 
 
 def _read(kind: type[Extent], content: Any, where: str) -> Extent:

@@ -121,8 +121,8 @@ def _brought() -> Iterator[tuple[Path, Workload]]:
 
 def _checked(path: Path, workload: Workload) -> Workload:
     """A workload that somebody wrote in Python, its recipe checked as that of a TOML file is."""
+    from dlbench.toml_file import Table
     from dlbench.workloads._recipe import read_recipe
-    from dlbench.workloads._table import Table
 
     for graph in (workload.graph, workload.proof_graph):
         if not isinstance(graph, dict) or not {"inputs", "nodes", "outputs"} <= graph.keys():

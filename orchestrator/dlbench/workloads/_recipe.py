@@ -12,7 +12,7 @@ from typing import Any
 
 from dlbench.errors import unknown
 from dlbench.planning import recipes
-from dlbench.workloads._table import Table
+from dlbench.toml_file import Table
 
 _KEYS = set(inspect.signature(recipes.recipe).parameters)
 
@@ -30,7 +30,7 @@ def read_recipe(table: Table, outputs: Collection[str]) -> dict[str, Any]:
         "clip": table.get("clip", float) if table.values.get("clip") is not None else None,
         "stopping": _optional(table, "stopping", lambda each: _called(each, recipes.stopping)),
         "augment": _optional(table, "augment", lambda each: _called(each, recipes.augmentation)),
-        "evaluate": table.strings("evaluate") if "evaluate" in table.values else ["test"],
+        "evaluate": list(table.strings("evaluate")) if "evaluate" in table.values else ["test"],
         "losses": [
             {
                 **_head(loss, recipes.LOSSES, outputs, {"weight", "divisor"}),

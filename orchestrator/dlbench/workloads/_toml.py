@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dlbench.toml_file import Table
 from dlbench.workloads import Workload
 from dlbench.workloads._recipe import read_recipe
-from dlbench.workloads._table import Table
 from dlbench.workloads._toml_graph import GRAPH_KEYS, read_graph
 
 _KEYS = {"name", "task", "dataset", "about", "recipe", "proof", *GRAPH_KEYS}

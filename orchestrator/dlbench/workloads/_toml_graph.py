@@ -13,7 +13,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from dlbench.errors import unknown
 from dlbench.planning.graph import Graph, GraphError
-from dlbench.workloads._table import Table
+from dlbench.toml_file import Table
 
 GRAPH_KEYS = frozenset({"inputs", "layers", "outputs"})
 _OPS = sorted(
@@ -91,7 +91,7 @@ def _add_layer(graph: Graph, layer: Table, last: str | None) -> str:
 def _sources(layer: Table, last: str | None) -> list[str]:
     """What the layer reads: what it names, or else the layer before it."""
     if "inputs" in layer.values:
-        return layer.strings("inputs")
+        return list(layer.strings("inputs"))
     if last is None and "input" not in layer.values:
         raise layer.error(
             "input", "is missing", "Name the input that it reads: the graph has several."

@@ -12,7 +12,7 @@ from dlbench.planning.recipes import Optimizer, Recipe, adam, loss, metric, reci
 from dlbench.workloads import Workload
 from dlbench.workloads._densenet import densenet121
 from dlbench.workloads._resnet import resnet18, resnet50
-from dlbench.workloads._vgg import vgg16
+from dlbench.workloads._vgg import small_vgg16, vgg16
 
 _TASK = "image classification"
 _NARROW = (4, 6, 8, 8)
@@ -65,6 +65,18 @@ WORKLOADS = (
         source="zvyagin2021: torchvision's VGG16 (138,357,544) without its adaptive pooling, 10"
         " classes; 33,638,218",
         proof=vgg16("cifar10-vgg16-proof", 32, 10, (4, 4, 6, 8, 8), 16),
+    ),
+    Workload(
+        name="cifar10-vgg16-bn",
+        task=_TASK,
+        dataset="cifar10",
+        graph=small_vgg16("cifar10-vgg16-bn", 10),
+        recipe=_recipe(64, 200, sgd(1e-3)),
+        about="Colour images, 32x32: VGG16 for small images, batch normalisation and dropout",
+        source="tian2020, section 6.2, which has batch normalisation and dropout of .3 to .5; where"
+        " they stand is from S. Liu and W. Deng, 2015, the recipe that of its ResNet-18;"
+        " 14,991,946",
+        proof=small_vgg16("cifar10-vgg16-bn-proof", 10, (4, 4, 6, 8, 8), 16),
     ),
     Workload(
         name="cifar10-densenet121",

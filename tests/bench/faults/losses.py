@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,19 @@ from tests.bench.faults.fault import Fault, Json
 
 
 def _with_loss(function: Callable[..., Any]) -> type[Reference]:
-    """`function(name, output, target, mask)` returns the loss and its gradient."""
-    return type("OtherLoss", (Reference,), {"_loss": lambda self, *given: function(*given)})
+    """`function(right, name, output, target, mask)` returns the loss and its gradient."""
+
+    class OtherLoss(Reference):
+        def _loss(self, name: str, output: Any, target: Any, mask: Any, divisor: Any = None) -> Any:
+            right = partial(loss_and_gradient, divisor=divisor)
+            return function(right, name, output, target, mask)
+
+    return OtherLoss
 
 
 def _scaled(factor: Callable[..., float]) -> type[Reference]:
-    def function(name: str, output: Any, target: Any, mask: Any) -> Any:
-        loss, gradient = loss_and_gradient(name, output, target, mask)
+    def function(right: Any, name: str, output: Any, target: Any, mask: Any) -> Any:
+        loss, gradient = right(name, output, target, mask)
         by = factor(output, target, mask)
         return loss * by, gradient * by
 
@@ -34,36 +41,36 @@ def _over_all_places(output: Any, target: Any, mask: Any) -> float:
     return 1.0 if mask is None else max(1.0, float(mask.sum())) / mask.size
 
 
-def _unmasked(name: str, output: Any, target: Any, mask: Any) -> Any:
-    return loss_and_gradient(name, output, target)
+def _unmasked(right: Any, name: str, output: Any, target: Any, mask: Any) -> Any:
+    return right(name, output, target)
 
 
-def _first_six_rows(name: str, output: Any, target: Any, mask: Any) -> Any:
+def _first_six_rows(right: Any, name: str, output: Any, target: Any, mask: Any) -> Any:
     part = None if mask is None else mask[:6]
-    loss, gradient = loss_and_gradient(name, output[:6], target[:6], part)
+    loss, gradient = right(name, output[:6], target[:6], part)
     whole = np.zeros_like(output)
     whole[:6] = gradient
     return loss, whole
 
 
-def _nothing_counts(name: str, output: Any, target: Any, mask: Any) -> Any:
-    loss, gradient = loss_and_gradient(name, output, target, mask)
+def _nothing_counts(right: Any, name: str, output: Any, target: Any, mask: Any) -> Any:
+    loss, gradient = right(name, output, target, mask)
     if mask is not None and not mask.any():
         return float("nan"), gradient * np.nan
     return loss, gradient
 
 
-def _softmax_twice(name: str, output: Any, target: Any, mask: Any) -> Any:
+def _softmax_twice(right: Any, name: str, output: Any, target: Any, mask: Any) -> Any:
     if name != "softmax-cross-entropy":
-        return loss_and_gradient(name, output, target, mask)
+        return right(name, output, target, mask)
     p = np.exp(output - output.max(-1, keepdims=True))
     p /= p.sum(-1, keepdims=True)
-    loss, gradient = loss_and_gradient(name, p, target, mask)
+    loss, gradient = right(name, p, target, mask)
     return loss, p * (gradient - (gradient * p).sum(-1, keepdims=True))
 
 
-def _half_square(name: str, output: Any, target: Any, mask: Any) -> Any:
-    loss, gradient = loss_and_gradient(name, output, target, mask)
+def _half_square(right: Any, name: str, output: Any, target: Any, mask: Any) -> Any:
+    loss, gradient = right(name, output, target, mask)
     by = 0.5 if name == "mean-squared-error" else 1.0
     return loss * by, gradient * by
 
@@ -71,8 +78,8 @@ def _half_square(name: str, output: Any, target: Any, mask: Any) -> Any:
 def _slope_at_zero(which: str, slope: Callable[[Any], Any]) -> type[Reference]:
     """Another gradient where the logit, or the error, is exactly 0."""
 
-    def function(name: str, output: Any, target: Any, mask: Any) -> Any:
-        loss, gradient = loss_and_gradient(name, output, target, mask)
+    def function(right: Any, name: str, output: Any, target: Any, mask: Any) -> Any:
+        loss, gradient = right(name, output, target, mask)
         if name == which:
             at = output == 0 if which == "sigmoid-cross-entropy" else output == target
             weight = np.ones_like(output) if mask is None else mask

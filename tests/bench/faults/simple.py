@@ -1,4 +1,4 @@
-"""Faults of dense layers, activations, flatten, add and concat."""
+"""Faults of dense layers, activations, flatten, add, concat and affine."""
 
 from __future__ import annotations
 
@@ -126,6 +126,18 @@ def _reads_a_sequence(graph: Json, recipe: Json) -> bool:
     return some("dense", lambda n: len(n["shape"]) == 2 and n["shape"][0] > 1)(graph, recipe)
 
 
+def _without_offset(node: Json, inputs: Any, p: Json, context: Any) -> Any:
+    return layers.affine(node, inputs, {**p, "offset": np.zeros_like(p["offset"])}, context)
+
+
+def _offset_first(node: Json, inputs: Any, p: Json, context: Any) -> Any:
+    return (inputs[0] + p["offset"]) * p["scale"], p["scale"]
+
+
+def _unscaled(node: Json, scale: Any, dy: Any) -> Any:
+    return [dy], {}
+
+
 FAULTS: tuple[Fault, ...] = (
     forward_fault(
         "dense layer forgets its bias in evaluation", "dense", _without_bias_in_evaluation,
@@ -171,6 +183,9 @@ FAULTS: tuple[Fault, ...] = (
     forward_fault(
         "concat in the other order", "concat", _reversed, needs=some("concat", _several)
     ),
+    forward_fault("affine forgets its offset", "affine", _without_offset),
+    forward_fault("affine adds its offset first", "affine", _offset_first),
+    backward_fault("affine does not scale its gradient", "affine", _unscaled, upstream=True),
     backward_fault(
         "concat swaps the gradients of two inputs", "concat", _swapped_gradients, upstream=True,
         needs=some("concat", _several),

@@ -124,6 +124,10 @@ def _with_maps(folder: Path, job: Json) -> Any:
             found = super().batch(rows)
             return dict(found, map_label=(found["image"][..., 0] * 2).astype(np.int32))
 
+        def part(self, rows: Any) -> Any:
+            arrays = {name: array[rows] for name, array in self._arrays.items()}
+            return Maps(arrays, job["data"]["divide"])
+
     splits = {}
     for split, files in job["data"]["splits"].items():
         arrays = {name: np.load(folder / file) for name, file in files.items()}

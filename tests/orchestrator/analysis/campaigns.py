@@ -9,7 +9,7 @@ from pathlib import Path
 from dlbench.campaigns.about import CampaignAbout
 from dlbench.campaigns.folder import Campaign
 from dlbench.campaigns.outcomes import Outcome
-from dlbench.campaigns.trial_result import Scale, TrialResult
+from dlbench.campaigns.trial_result import DIGESTS, Scale, TrialCores, TrialResult
 from dlbench.formats import Event, digest
 from dlbench.monitor.resources import Resources
 from dlbench.planning.plan import Trial
@@ -45,6 +45,12 @@ class Cell:
     rows: int | None = None
     scale: str = ""
     confounds: Sequence[str] = ()
+    stack: Mapping[str, object] = field(default_factory=dict)
+    cores: TrialCores = field(default_factory=TrialCores)
+    threads: int | None = None
+    deterministic: bool = False
+    ends: Sequence[str] = ()
+    """What tells the end of each trial from others, one a round; empty: not recorded."""
 
 
 def write(
@@ -80,13 +86,13 @@ def _trial(cell: Cell, turn: int, index: int) -> Trial:
         id="", index=index, round=turn, release=cell.release, workload=cell.workload,
         device=cell.device, engine="process", setting="matched", variant=cell.variant,
         seed=cell.seeds[turn] if cell.seeds else 1 + turn, repeat=turn, epochs=cell.epochs,
-        steps=cell.steps, data=cell.source, threads=None, cpus=None, memory_bytes=None,
+        steps=cell.steps, data=cell.source, threads=cell.threads, cpus=None, memory_bytes=None,
         seconds=60.0, gpus=(), save=False, point=cell.point, changes=tuple(cell.changes),
-        rows=cell.rows, scale=cell.scale,
+        rows=cell.rows, scale=cell.scale, deterministic=cell.deterministic,
     )  # fmt: skip
     same = ("release", "workload", "device", "variant", "point")
     kept = {key: getattr(trial, key) for key in same}
-    made_of = [kept, trial.seed, trial.epochs, turn, *cell.confounds]
+    made_of = [kept, trial.seed, trial.epochs, turn, *cell.confounds, cell.deterministic]
     return replace(trial, id=digest(made_of)[:16])
 
 
@@ -118,6 +124,13 @@ def _result(trial: Trial, cell: Cell, value: float, machine: str, day: str) -> T
             rows=cell.rows,
             test_rows=cell.rows,
             name=cell.scale,
+            threads=cell.threads,
+            deterministic=cell.deterministic,
+        ),
+        stack=dict(cell.stack),
+        cores=cell.cores,
+        ended_with=(
+            {name: digest([name, cell.ends[trial.round]]) for name in DIGESTS} if cell.ends else {}
         ),
         certified=cell.certified,
         confounds=list(cell.confounds),

@@ -67,7 +67,7 @@ def test_odd_lists_of_gpus_spoil_no_other_sample(
     assert dlbench.open(folder).samples()["gpu_power_w"].to_list() == power
 
 
-def test_several_gpus_are_added_up(tmp_path: Path) -> None:
+def test_several_gpus_are_put_together(tmp_path: Path) -> None:
     folder = write(tmp_path / "c", [Cell("a@1", [1.0])])
     trial = dlbench.open(folder).trials()["id"][0]
     gpu = '{"gpu":"%d","util_percent":%d,"memory_bytes":9,"process_memory_bytes":%s,"power_w":%s}'
@@ -77,7 +77,7 @@ def test_several_gpus_are_added_up(tmp_path: Path) -> None:
         f'{{"t":1.0,"cpu_s":1.0,"memory_bytes":5,"gpus":[{both}]}}\n'
     )
     row = dlbench.open(folder).samples().row(0, named=True)
-    assert row["gpu_util_percent"] == 75.0
+    assert row["gpu_util_percent"] == 100.0
     assert row["gpu_memory_bytes"] == 13
     assert row["gpu_power_w"] == 10.5
 

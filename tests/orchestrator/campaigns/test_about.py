@@ -40,3 +40,13 @@ def test_unknown_and_missing_keys_are_no_error() -> None:
 def test_another_version_is_refused_by_the_name_of_the_file() -> None:
     with pytest.raises(UserError, match=r"c/campaign\.json has format version 2"):
         CampaignAbout.from_json({"v": 2, "id": "abc"}, Path("c/campaign.json"))
+
+
+def test_how_the_machine_s_gpus_were_is_read_again() -> None:
+    """It has to stand beside the numbers: a GPU in use makes times longer."""
+    card = {
+        "name": "A card", "memory_bytes": 8 << 30, "compute": "8.6", "processes": 2,
+        "persistence": True, "ecc": False, "clock_mhz": 1410, "clock_limit_mhz": 1980,
+    }  # fmt: skip
+    about = CampaignAbout("abc", machine={"digest": "d", "gpus": [card, "invented"]})
+    assert again(about) == about

@@ -47,6 +47,12 @@ def test_help_has_an_example(command: tuple[str, ...]) -> None:
     assert any(line.startswith("dlbench " + " ".join(command)) for line in lines), done.stdout
 
 
+@pytest.mark.parametrize("group", sorted({command[:-1] for command in ALL_COMMANDS}), ids=" ".join)
+def test_a_command_is_described_whole_at_80_columns(group: tuple[str, ...]) -> None:
+    done = dlbench(*group, "--help", COLUMNS="80")
+    assert "..." not in done.stdout.partition("Commands:")[2]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

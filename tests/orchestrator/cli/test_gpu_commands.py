@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,21 @@ def test_images_verify_says_what_it_takes(command: Command, empty: Path) -> None
     (row,) = json.loads(shown.out)
     assert (row["release"], row["state"], row["differences"]) == ("mxnet@1.9.1", "download", [])
     assert row["bytes"] > 2e9
+
+
+def test_without_a_device_both_are_said(command: Command, empty: Path) -> None:
+    shown = command("images", "verify", "mxnet", "theano@1.0.5", "--engine", "process")
+    assert shown.code == 0
+    lines = [line.partition(": ")[::2] for line in shown.out.splitlines()]
+    assert [name for name, _ in lines] == [
+        "mxnet@1.9.1 (cpu)", "mxnet@1.9.1 (gpu)", "theano@1.0.5 (cpu)", "theano@1.0.5 (gpu)",
+    ]  # fmt: skip
+    said = dict(lines)
+    assert said["mxnet@1.9.1 (cpu)"] == "needs a download of 67 MB"
+    assert said["mxnet@1.9.1 (gpu)"] == "needs a download of 2.2 GB"
+    assert said["theano@1.0.5 (gpu)"].startswith("not buildable: its GPU back end")
+    shown = command("images", "verify", "mxnet", "--device", "tpu", "--engine", "process")
+    assert shown.code == 2 and "no device 'tpu'" in shown.err
 
 
 def test_terms_are_accepted_once(empty: Path) -> None:
@@ -117,3 +133,23 @@ def test_a_build_that_needs_its_libraries_to_start_says_so(command: Command, emp
     shown = command(*words, "--workload", "digits-cnn")
     assert shown.code == 2
     assert "mxnet@1.3.0 needs CUDA's libraries from NVIDIA's archives" in shown.err
+
+
+def test_a_whole_check_says_first_what_it_takes(
+    command: Command, empty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    little = shutil.disk_usage("/")._replace(free=30 * 10**9)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: little)
+    words = ["verify", "--build", "gpu", "--device", "cpu", "--engine", "process"]
+    shown = command(*words, "--record", "--workload", "digits-cnn")
+    assert shown.code == 2 and shown.out == ""
+    assert "environments are to be made first: " in shown.err
+    assert "GB to download, about " in shown.err and "30 GB are free." in shown.err
+    assert "Name some releases at a time" in shown.err
+
+
+def test_wheels_are_not_downloaded_for_both_devices_by_mistake(
+    command: Command, empty: Path
+) -> None:
+    shown = command("images", "verify", "mxnet", "--wheels", "--engine", "process")
+    assert shown.code == 2 and "--device cpu or gpu" in shown.err

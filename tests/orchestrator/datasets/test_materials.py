@@ -66,6 +66,15 @@ def test_oqmd_keeps_the_lowest_energy_of_a_composition(tmp_path: Path) -> None:
     assert values.max() < 1.01
 
 
+def test_of_two_sets_of_tables_the_better_known_is_read(tmp_path: Path) -> None:
+    _write_csv(tmp_path / "mp_other.csv", _formulas(50))
+    few = store.prepare_from(find("materials-project"), tmp_path)
+    assert sum(few.rows.values()) == 67
+    _write_csv(tmp_path / "matbench_mp_e_form.csv", _formulas(300))
+    more = store.prepare_from(find("materials-project"), tmp_path)
+    assert sum(more.rows.values()) == 400, "not both together"
+
+
 def _crystal(formula: str) -> dict[str, object]:
     sites = [
         {"species": [{"element": symbol, "occu": 1}], "abc": [0, 0, 0]}
@@ -124,7 +133,7 @@ def test_wrong_tables_are_named(tmp_path: Path, content: str, words: str) -> Non
 
 
 def test_a_folder_without_anything_of_use(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no CSV file whose name begins with mp"):
+    with pytest.raises(UserError, match="no CSV file whose name begins with matbench_mp or mp"):
         store.prepare_from(find("materials-project"), tmp_path)
 
 

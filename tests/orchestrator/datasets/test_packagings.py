@@ -215,6 +215,56 @@ def test_wrong_arrays_of_imdb_are_named(
         imdb._from_npz({"imdb.npz": tmp_path / "imdb.npz"})
 
 
+def _flat_imdb(path: Path, **changed: np.ndarray) -> Path:
+    """Two reviews of each split, one after the other."""
+    own = {
+        "tokens": np.concatenate([[1, 2, 4996, 4997], np.arange(1, 700)]).astype(np.int32),
+        "offsets": np.array([0, 4, 703]),
+        "labels": np.array([1, 0], np.uint8),
+    } | changed
+    np.savez(path, **{f"{split}_{k}": v for split in ("train", "test") for k, v in own.items()})
+    return path.parent
+
+
+def test_imdb_from_plain_arrays_is_what_it_is_from_kerass(tmp_path: Path) -> None:
+    _imdb(tmp_path / "keras.npz", [[1, 2, 4996, 4997], list(range(1, 700))], [1, 0])
+    expected = imdb._from_npz({"imdb.npz": tmp_path / "keras.npz"})
+    arrays = imdb._from_folder(_flat_imdb(tmp_path / "imdb_sequences.npz"))
+    assert arrays is not None
+    for split, named in expected.items():
+        for name, values in named.items():
+            np.testing.assert_array_equal(arrays[split][name], values)
+    short = np.array([250, 251, 252], np.uint8)  # plus 3 is more than a byte holds
+    changed = {"tokens": short, "offsets": np.array([0, 3]), "labels": np.array([1])}
+    arrays = imdb._from_folder(_flat_imdb(tmp_path / "imdb_sequences.npz", **changed))
+    assert arrays is not None
+    assert arrays["train"]["tokens"][0, :5].tolist() == [1, 253, 254, 255, 0]
+
+
+def test_a_folder_without_imdb_is_not_read(tmp_path: Path) -> None:
+    np.savez(tmp_path / "imdb_other.npz", x=np.zeros(3))
+    assert imdb._from_folder(tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"offsets": np.array([0, 4])}, "2 offsets for 2 labels"),
+        ({"offsets": np.array([0, 900, 703])}, "do not lead through"),
+        ({"offsets": np.array([0, 4, 2**40])}, "do not lead through"),
+        ({"offsets": np.array([-4, 4, 703])}, "do not lead through"),
+        ({"labels": np.array([1, 2])}, "labels other than 0 and 1"),
+        ({"tokens": np.zeros(703, np.int32)}, "not a rank from 1 on"),
+        ({"tokens": np.ones(703)}, "whole numbers"),
+    ],
+)
+def test_wrong_plain_arrays_of_imdb_are_named(
+    tmp_path: Path, changed: dict[str, np.ndarray], words: str
+) -> None:
+    with pytest.raises(UserError, match=words):
+        imdb._from_folder(_flat_imdb(tmp_path / "imdb.npz", **changed))
+
+
 def test_a_member_that_is_too_large_is_not_unpacked(tmp_path: Path) -> None:
     from dlbench.datasets._reading import read_members
 

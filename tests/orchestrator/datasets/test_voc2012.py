@@ -164,7 +164,8 @@ def test_an_unpacked_devkit(tmp_path: Path, named: str) -> None:
     said: list[str] = []
     prepared = store.prepare_from(find("voc2012"), tmp_path / named, said.append)
     assert prepared.source == "sample"
-    assert said == ["voc2012: 2 and 1 rows where 5,717 and 5,823 were expected: marked as a sample"]
+    words = "2 and 1 rows where the official data have 5,717 and 5,823: marked as a sample"
+    assert said == [f"voc2012: {words}"]
     assert prepared.shapes("train") == {
         "image": (2, 500, 500, 3), "size": (2, 2), "boxes": (2, 3, 4), "classes": (2, 3),
         "difficult": (2, 3),

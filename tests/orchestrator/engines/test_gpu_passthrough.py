@@ -264,7 +264,7 @@ def test_a_gpu_that_vanishes_ends_the_trial_and_says_so(stage: Stage, tmp_path: 
 
 @pytest.mark.docker
 @pytest.mark.slow
-def test_a_gpu_that_is_not_there_is_refused_before_it_starts(stage: Stage, tmp_path: Path) -> None:
+def test_a_gpu_that_is_not_there_is_not_seen(stage: Stage, tmp_path: Path) -> None:
     found = stage.run(tmp_path, "7")
     assert found["gpus"] == []
     assert stage.asked()[0]["NVIDIA_VISIBLE_DEVICES"] == "7"

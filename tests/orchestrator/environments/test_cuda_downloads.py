@@ -215,11 +215,11 @@ known_from = "a test"
         ("bytes = 5", "bytes = true", "a whole number"),
         ("bytes = 5", "bytes = -5", "how large it is"),
         ('layout = "runfile"', 'layout = "exe"', "must be one of runfile"),
-        ('take = ["cudart"]', "take = []", "at least one library"),
+        ('take = ["cudart"]', "take = []", "`archive[1].take` must be a list of strings"),
         ("https://example.invalid/cuda.run", "file:///etc/passwd", "links to one file"),
         ("{digest}", "abc", "64 hex digits"),
-        ("sonames = [", "sonames = 3 # [", "list of strings"),
-        ('known_from = "a test"', 'known_from = "a test"\nsha1 = "x"', "'sha1' is not a known key"),
+        ("sonames = [", "sonames = 3 # [", "`sonames` must be a list"),
+        ('known_from = "a test"', 'known_from = "a test"\nsha1 = "x"', "sha1` is not known here"),
     ],
 )
 def test_a_broken_set_is_named(old: str, new: str, word: str, tmp_path: Path) -> None:

@@ -53,6 +53,33 @@ def test_a_gpu_is_compared_with_what_releases_need(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(gpu, "inventory", lambda: seen)
     found = list(diagnosis._gpus())
     assert found[0].state == "good"
-    refused = [each for each in found[1:] if "An old card" in each.topic]
-    assert refused
+    refused = [each for each in found[1:] if "on GPU 0" in each.topic]
+    assert len(refused) > 10
     assert all(each.state == "fair" for each in refused)
+
+
+def test_a_hopeless_pair_names_what_would_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    card = gpu.Device(0, "A card", "GPU-1", 8 << 30, "7.0")
+    monkeypatch.setattr(gpu, "inventory", lambda: gpu.Inventory((card,), driver="440.33"))
+    said = by_topic(list(diagnosis._gpus()))["mxnet@1.9.1 on GPU 0"].text
+    assert "needs driver 450.80.02 or newer; this machine has 440.33." in said
+    assert "The nearest release that works here is mxnet@1.3.0" in said
+
+
+def test_gpus_of_one_kind_are_spoken_of_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    cards = (
+        gpu.Device(0, "A", "GPU-1", 8 << 30, "8.6", processes=2),
+        gpu.Device(1, "B", "GPU-2", 8 << 30, "7.0"),
+        gpu.Device(2, "A", "GPU-3", 8 << 30, "8.6"),
+    )
+    monkeypatch.setattr(gpu, "inventory", lambda: gpu.Inventory(cards, driver="600.10"))
+    found = by_topic(list(diagnosis._gpus()))
+    assert found["GPUs 0 and 2"].text == "A, driver 600.10."
+    assert found["GPU 1"].text == "B, driver 600.10."
+    slow = found["Slow start on GPUs 0 and 2"].text
+    assert "tensorflow@1.11.0" in slow and slow.count("can take an hour") == 1
+    # no code in it for this one, but for the other there is
+    assert found["pytorch@1.6.0 on GPUs 0 and 2"].text.endswith(
+        "The nearest release that works here is pytorch@1.13.1. It can use GPU 1 (B): `--gpu 1`."
+    )
+    assert found["GPU in use"].text.startswith("GPU 0 (A) is in use by 2 other programs")

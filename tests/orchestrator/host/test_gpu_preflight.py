@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,13 +10,15 @@ import pytest
 from dlbench.environments import gpu_fit, releases
 from dlbench.errors import UserError
 from dlbench.host import gpu_preflight
-from dlbench.host.machine import cautions
+from dlbench.host.machine import cautions, gpu_cautions
 from dlbench.monitor import gpu
 from dlbench.monitor.gpu import Device, Inventory
 from dlbench.planning.choices import Choices
 from dlbench.planning.notices import check_gpus, notices
 from dlbench.planning.plan import draft
 from dlbench.running import jobs
+from dlbench.running.campaign_observer import CampaignObserver
+from dlbench.running.preparation import GpuImpossible, prepare_environments, refusal_of
 from dlbench.running.workshop import Workshop, open_workshop
 from dlbench.workloads import workloads
 
@@ -49,7 +52,10 @@ def test_all_of_one_needs_no_word(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("all", "GPU 0 (Card 0) is used, the other 2 stay idle"),
         ("1,2", "GPU 1 (Card 1) is used, the other stays idle"),
-        ("GPU-2222,0", "GPU 2 (Card 2) is used, the other stays idle"),
+        # In a container the driver numbers them, not the order in which they were asked for.
+        ("2,1", "GPU 1 (Card 1) is used, the other stays idle"),
+        ("GPU-2222,0", "GPU 0 (Card 0) is used, the other stays idle"),
+        ("nvidia.com/gpu=2,1", "GPU 1 (Card 1) is used, the other stays idle"),
     ],
 )
 def test_of_several_gpus_the_one_that_is_used_is_named(
@@ -111,6 +117,7 @@ def test_the_pair_that_counts_is_that_of_the_used_gpu(monkeypatch: pytest.Monkey
     assert gpu_preflight.refusal(chainer, None, ("0",)) is None
     refusal = gpu_preflight.refusal(chainer, None, ("1",))
     assert refusal is not None and "works on GPUs up to sm_90; this one is sm_120" in refusal
+    assert "It can use GPU 0 (Card 0): `--gpu 0`." in refusal
     assert gpu_preflight.refusal(chainer, None, ("nvidia.com/gpu=1",)) == refusal
     check_gpus(planned("chainer@7.8.1", which="0").trials, workshop())
     with pytest.raises(UserError, match="this one is sm_120") as refused:
@@ -152,32 +159,131 @@ def test_a_busy_gpu_is_said_before_and_beside_the_numbers(
         "load_average": 0,
         "cores_usable": 2,
     }
-    (sentence,) = cautions({"abc": machine})
+    (sentence,) = gpu_cautions({"abc": machine}, {"gpu"})
     assert f"GPU 0 (Card 0) was in use by {words} when the campaign began" in sentence
 
 
 @pytest.mark.parametrize("gpus", [None, [], ["invented"], [{"name": "x"}], [{"processes": 0}]])
 def test_an_idle_or_unknown_gpu_is_not_spoken_of(gpus: Any) -> None:
-    assert cautions({"abc": {"gpus": gpus, "load_average": 0.0, "cores_usable": 2}}) == []
+    machine = {"abc": {"gpus": gpus, "load_average": 0.0, "cores_usable": 2}}
+    assert gpu_cautions(machine, {"gpu"}) == cautions(machine) == []
+
+
+PODMAN = {"BuildahVersion": "1.39.3", "Runtimes": {"crun": {}, "runc": {}}}
 
 
 @pytest.mark.parametrize(
-    ("info", "expected"),
+    ("info", "words"),
     [
-        ({"Runtimes": {"nvidia": {}, "runc": {}}}, True),
-        ({"Runtimes": {"runc": {}}}, False),
-        ({"Runtimes": None, "DiscoveredDevices": None}, False),
-        ({"DiscoveredDevices": [{"ID": "nvidia.com/gpu=0"}]}, True),
+        ({"Runtimes": {"nvidia": {}, "runc": {}}}, ""),
+        ({"Runtimes": {"runc": {}}}, gpu_preflight.NO_RUNTIME),
+        ({"Runtimes": None, "DiscoveredDevices": None}, gpu_preflight.NO_RUNTIME),
+        ({"DiscoveredDevices": [{"ID": "vendor.com/net=eth0"}]}, gpu_preflight.NO_RUNTIME),
+        ({"DiscoveredDevices": [{"ID": "nvidia.com/gpu=0"}]}, ""),
+        (PODMAN, gpu_preflight.NO_CDI),
     ],
 )
 def test_what_a_daemon_needs_to_pass_gpus_on(
-    info: dict[str, Any], expected: bool, tmp_path: Any
+    info: dict[str, Any], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert gpu_preflight.has_gpu_runtime(info, str(tmp_path)) is expected
+    monkeypatch.setattr(gpu_preflight, "_CDI_FOLDERS", (tmp_path / "cdi",))
+    assert gpu_preflight.no_passing_on(info, str(tmp_path)) == words
     hook = tmp_path / "nvidia-container-runtime-hook"
     hook.write_text("#!/bin/sh\n")
     hook.chmod(0o755)
-    assert gpu_preflight.has_gpu_runtime(info, str(tmp_path))
+    assert gpu_preflight.no_passing_on(info, str(tmp_path)) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "described"),
+    [
+        ("nvidia.yaml", "cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices: []\n", True),
+        ("nvidia.json", '{"cdiVersion": "0.5.0", "kind": "nvidia.com/gpu"}', True),
+        ("other.yaml", "kind: vendor.com/net\n# not nvidia.com/gpu\n", False),
+        ("broken.yaml", "\0\0", False),
+        ("nvidia.txt", "kind: nvidia.com/gpu\n", False),
+    ],
+)
+def test_podman_finds_gpus_that_are_described_to_cdi(
+    name: str, text: str, described: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / name).write_text(text)
+    monkeypatch.setattr(gpu_preflight, "_CDI_FOLDERS", (tmp_path / "none", tmp_path))
+    lacking = gpu_preflight.no_passing_on(PODMAN, str(tmp_path))
+    assert lacking == ("" if described else gpu_preflight.NO_CDI)
+
+
+@pytest.mark.parametrize(
+    ("which", "words"),
+    [
+        ("7", "There is no GPU 7 here: this machine has GPUs 0 (Card 0) and 1 (Card 1)."),
+        ("0,7", "There is no GPU 7 here"),
+        ("GPU-9999", "There is no GPU-9999 here"),
+        ("nvidia.com/gpu=5", "There is no GPU 5 here"),
+        ("MIG-1234", None),  # NVML lists no parts of GPUs; the engine knows
+        ("1", None),
+    ],
+)
+def test_a_gpu_that_is_not_there_is_refused_before_anything_is_made(
+    which: str, words: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    see(monkeypatch, "7.0", "7.5")
+    trials = planned("mxnet", which=which).trials
+    if words is None:
+        check_gpus(trials, workshop())
+        return
+    with pytest.raises(UserError) as refused:
+        check_gpus(trials, workshop())
+    assert words in refused.value.problem
+
+
+def test_one_gpu_named_twice_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    see(monkeypatch, "7.0", "7.5")
+    assert gpu_preflight.in_order(("1", "GPU-1111", "0", "1")) == ("0", "1")
+    assert gpu_preflight.in_order(("1", "all")) == ("all",)
+    assert gpu_preflight.in_order(("nvidia.com/gpu=all",)) == ("nvidia.com/gpu=all",)
+    assert gpu_preflight.in_order(("9", "MIG-1", "0")) == ("0", "9", "MIG-1")
+    see(monkeypatch)
+    assert gpu_preflight.in_order(("1", "0")) == ("1", "0")
+
+
+def test_another_gpu_that_would_do_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    see(monkeypatch, "12.0", "7.0")
+    refusal = gpu_preflight.refusal(releases.find("chainer@7.8.1"), None, ("all",))
+    assert refusal is not None
+    assert refusal.endswith("It can use GPU 1 (Card 1): `--gpu 1`.")
+
+
+def test_of_each_gpu_only_the_hopeless_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever comes first in the rounds."""
+    see(monkeypatch, "7.0", "12.0")
+    trials = planned("chainer@7.8.1", which="each").trials
+    found = {trial.gpus: refusal_of(trial, workshop()) for trial in trials}
+    assert found["0",] is None
+    assert "this one is sm_120" in str(found["1",])
+
+    class Made(Workshop):
+        def check(self, release: object, device: str) -> None: ...
+        def environment(self, *_: object, **__: object) -> str:
+            return "made"
+
+    made = Made(workshop().engine, None)
+    for order in (trials, tuple(reversed(trials))):
+        assert prepare_environments(order, made, CampaignObserver()) == {
+            ("chainer@7.8.1", "gpu"): "made"
+        }
+    hopeless = [trial for trial in trials if trial.gpus == ("1",)]
+    (refused,) = prepare_environments(hopeless, made, CampaignObserver()).values()
+    assert isinstance(refused, GpuImpossible)
+
+
+def test_a_proof_holds_for_one_model_of_gpu_and_one_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    see(monkeypatch, "7.0", "8.0")
+    first = gpu_preflight.model(("all",))
+    assert first == gpu_preflight.model(("0",)) == ["535.104.05", "Card 0", "7.0"]
+    assert gpu_preflight.model(("1",)) != first
+    see(monkeypatch, "7.0", "8.0", driver="600.10")
+    assert gpu_preflight.model(("all",)) != first
 
 
 def test_the_suite_plans_every_workload_on_both_devices(monkeypatch: pytest.MonkeyPatch) -> None:

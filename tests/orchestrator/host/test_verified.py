@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dlbench import paths
-from dlbench.environments import releases
+from dlbench.environments import cuda_sets, releases
 from dlbench.host import verified
 from dlbench.monitor.gpu import Device, Inventory
 from dlbench.workloads import workloads
@@ -25,6 +25,7 @@ def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(paths, "bundled", lambda name: tmp_path / name)
     yield tmp_path / "images"
     releases._read_all.cache_clear()
+    cuda_sets._read_all.cache_clear()
 
 
 def proofs(name: str, *, but: str = "") -> list[dict[str, Any]]:
@@ -46,7 +47,7 @@ def test_what_passed_whole_is_written(catalog: Path) -> None:
     name = "tensorflow@1.11.0"
     before = (catalog / "tensorflow/1.11.0/release.toml").read_text()
     assert "gpu-build" not in before.partition("verified")[2].partition("\n")[0]
-    (line,) = verified.record(proofs(name), "cpu", "gpu")
+    line, _ = verified.record(proofs(name), "cpu", "gpu")
     assert line == f'{name}: verified "gpu-build", written to tensorflow/1.11.0/release.toml'
     assert recorded(catalog, name) == ("cpu", "gpu-build")
     verified.record(proofs(name), "cpu", "gpu")
@@ -92,9 +93,45 @@ def test_some_workloads_are_named(catalog: Path, partial: bool, start: str) -> N
     verified.record(proofs(name), "cpu", "gpu", without)
     whole = recorded(catalog, name)
     assert whole == ("cpu", start.strip(":,"))
-    (line,) = verified.record(proofs(name)[:1], "cpu", "gpu", without)
+    line, *_ = verified.record(proofs(name)[:1], "cpu", "gpu", without)
     assert line.endswith("was verified on every workload before: nothing to add.")
     assert recorded(catalog, name) == whole
+
+
+def test_what_was_proven_before_stays(catalog: Path) -> None:
+    name = "tensorflow@1.11.0"
+    first, second, *_ = workloads()
+    for number in (1, 0):
+        verified.record([proofs(name)[number]], "cpu", "gpu")
+        releases._read_all.cache_clear()
+    assert recorded(catalog, name)[1:] == (f"gpu-build: on {second}, {first} only",)
+    verified.record(proofs(name)[2:], "cpu", "gpu")  # the last ones that were missing
+    assert recorded(catalog, name)[1:] == ("gpu-build",)
+
+
+def test_archives_are_untried_until_a_release_was_proven_with_them(catalog: Path) -> None:
+    path = catalog / "cuda" / "9.0.toml"
+    name = "tensorflow@1.11.0"
+    verified.record(proofs(name)[:1], "cpu", "gpu", {name})
+    assert "untried" in path.read_text()  # it ran without them
+    _, tried = verified.record(proofs(name)[:1], "cpu", "gpu")
+    assert tried == "CUDA 9.0: its archives are tried, written to cuda/9.0.toml"
+    cuda_sets._read_all.cache_clear()
+    assert "untried" not in path.read_text() and not cuda_sets.find("9.0").untried
+    assert cuda_sets.find("9.2").untried
+    releases._read_all.cache_clear()
+    assert len(verified.record(proofs(name)[:1], "cpu", "gpu")) == 1
+
+
+def test_of_several_gpus_the_one_that_was_used_is_named(
+    catalog: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cards = (Device(0, "Tesla V100", "GPU-1", None, "7.0"), Device(1, "T4", "GPU-2", None, "7.5"))
+    monkeypatch.setattr(verified, "inventory", lambda: Inventory(cards, "535.104.05"))
+    line, _ = verified.record(proofs("mxnet@1.9.1"), "gpu", "gpu")
+    assert '"gpu: Tesla V100, driver' in line
+    line, _ = verified.record(proofs("mxnet@1.9.1"), "gpu", "gpu", (), ("1",))
+    assert '"gpu: T4, driver' in line
 
 
 def test_a_gpu_is_named_and_asked_for(catalog: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from dlbench.engines.process import ProcessEngine
 from dlbench.environments import releases
 from dlbench.environments.releases import Release
 from dlbench.planning.choices import Choices
-from dlbench.planning.estimate import Forecast, forecast
+from dlbench.planning.estimate import Forecast, environments_to_make, forecast
 from dlbench.planning.plan import draft
 from dlbench.running.workshop import Workshop
 
@@ -70,3 +70,58 @@ def test_the_forecast_as_json() -> None:
     assert content["total_s"] == pytest.approx(
         sum(trial["estimate_s"] for trial in content["trials"]), abs=0.2
     )
+
+
+def test_a_data_set_of_two_workloads_is_needed_once() -> None:
+    both = forecast_of(replace(NUMPY, workloads=("mnist-cnn", "mnist-mlp")))
+    assert [need.name for need in both.needs] == ["mnist"]
+
+
+def test_models_that_share_a_graph_share_its_proof() -> None:
+    names = ("oqmd-fcn-10", "mp-fcn-10", "jarvis-fcn-10")
+    assert forecast_of(replace(NUMPY, workloads=names)).proofs == 1
+    assert forecast_of(replace(NUMPY, workloads=(*names, "jarvis-fcrn-10"))).proofs == 2
+    rates = replace(NUMPY, sweep=("optimizer.lr=0.1,0.2,0.3",))
+    assert forecast_of(rates).proofs == 1, "coefficients are drawn anew in every proof"
+    sizes = forecast_of(replace(NUMPY, sweep=("batch=8,16",)))
+    assert sizes.proofs == 2
+    assert sizes.to_json()["proofs_s"] == sizes.proofs_s > 0
+
+
+def test_trials_that_end_at_once_cost_nothing() -> None:
+    class NoGpu(NothingReady):
+        def gpu_refusal(self, release: Release, gpus: tuple[str, ...] = ("all",)) -> str | None:
+            return "There is no GPU."
+
+    both = forecast_of(
+        Choices(frameworks=("pytorch",), devices=("cpu", "gpu"), repeats=1, gpu="all"), NoGpu
+    )
+    by_device = {t.device: s for t, s in zip(both.trials, both.seconds, strict=True)}
+    assert by_device["gpu"] == 0.0
+    assert by_device["cpu"] > 0.0
+    assert both.proofs == 1
+    assert [need.text.partition(":")[0] for need in both.needs if need.kind == "environment"] == [
+        f"environment of {releases.find('pytorch').name} (cpu)"
+    ]
+
+
+def test_archives_and_their_terms_are_part_of_it() -> None:
+    class WithGpu(NothingReady):
+        def gpu_refusal(self, release: Release, gpus: tuple[str, ...] = ("all",)) -> str | None:
+            return None
+
+    old = Choices(frameworks=("tensorflow@1.15.5",), gpu="all", repeats=1)
+    (need, *_) = forecast_of(old, WithGpu).needs
+    assert need.bytes > 2.1e9  # of CUDA 10.0 and cuDNN alone
+    assert need.text.endswith("MB to download, after `dlbench images accept-cuda`")
+    new = replace(old, frameworks=("mxnet@1.9.1",))
+    (need, *_) = forecast_of(new, WithGpu).needs
+    assert need.text.endswith("2,224 MB to download")
+
+
+def test_a_package_that_two_releases_share_is_fetched_once() -> None:
+    workshop = NothingReady(ProcessEngine(), None)
+    pairs = [("keras@3.15.1-tensorflow", "gpu"), ("tensorflow@2.21.0", "gpu")]
+    needs, download, disk = environments_to_make(pairs, workshop)
+    assert download < 1.05 * max(need.bytes for need in needs)
+    assert disk > 2 * download

@@ -83,6 +83,12 @@ def test_repeats_are_what_the_test_needs() -> None:
         (Choices(epochs=0), "not possible"),
         (Choices(repeats=-1), "not possible"),
         (Choices(threads="some"), "default"),
+        (Choices(seeds="some"), "such as 1,12,123"),
+        (Choices(seeds="1,2147483648"), "from 0 to 2,147,483,647"),
+        (Choices(seeds="1,,2"), "such as 1,12,123"),
+        (Choices(seeds="1,2", repeats=3), "up to 2 repeats"),
+        (Choices(seeds="1,2", seed=3), "Leave one of them out"),
+        (Choices(seeds="1,2", until="decided"), "Leave one of them out"),
         (Choices(memory="4q"), "512m or 4g"),
         (Choices(time_limit="soon"), "90s, 15m"),
         (Choices(cpus=0), "number from 0.01"),
@@ -107,6 +113,9 @@ def test_wrong_choices_name_the_remedy(choices: Choices, words: str) -> None:
         ('workloads = ["digits-cnn"]\nreleases = ["numpy"]\nrepeats = 0', "whole number from 1"),
         ('workloads = "digits-cnn"\nreleases = ["numpy"]', "list of strings"),
         ('workloads = ["digits-cnn"]\nreleases = ["numpy"]\ninference = 1', "true or false"),
+        ('workloads = ["digits-cnn"]\nreleases = ["numpy"]\nseeds = "all"', '"each", "same" or a'),
+        ('workloads = ["digits-cnn"]\nreleases = ["numpy"]\nseeds = [1, -1]', "a list of whole"),
+        ('workloads = ["digits-cnn"]\nreleases = ["numpy"]\nseeds = []', "a list of whole"),
     ],
 )
 def test_broken_suite_files(tmp_path: Path, text: str, words: str) -> None:

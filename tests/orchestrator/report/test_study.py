@@ -46,6 +46,19 @@ def test_measured_beside_published_with_the_winner(campaign: Path) -> None:
     assert report.load(campaign).groups[group].release == "pytorch@1.13.1"
 
 
+def test_what_it_takes_to_install_stands_beside_the_tables(campaign: Path) -> None:
+    part = study_part(report.load(campaign))
+    assert part is not None
+    table, rows = part.tables[-1]
+    assert table.title == "To install"
+    shown = {name: [one.cell.measured for one in cells] for name, cells in rows}
+    assert shown.keys() == {"keras", "pytorch"}
+    packages, on_cpu, on_gpu = shown["pytorch"]
+    assert int(packages) > 3
+    assert on_cpu.endswith(" MB") and on_gpu.endswith(" MB")
+    assert "download, CPU" in report.html(report.load(campaign))
+
+
 def test_each_verdict_leads_to_its_trials(campaign: Path) -> None:
     page = report.html(report.load(campaign))
     assert "The study sohail2022" in page

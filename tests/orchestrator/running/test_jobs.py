@@ -54,6 +54,7 @@ def test_the_id_tells_apart_all_that_matters(
         id_of(trial(replace(NUMPY, time_limit="1h"))),
         id_of(trial(replace(NUMPY, save=True))),
         id_of(trial(replace(NUMPY, inference=True))),
+        id_of(trial(replace(NUMPY, deterministic=True))),
         id_of(trial(engine="docker")),
         id_of(replace(trial(), repeat=1)),
         id_of(gpu),
@@ -113,6 +114,32 @@ def test_the_request_finds_its_files_in_place(data: PreparedData, tmp_path: Path
     assert (request.limits.cpus, request.limits.memory_bytes) == (1, 1 << 30)
     assert request.variables["OMP_WAIT_POLICY"] == "PASSIVE"
     assert (request.bench / "__main__.py").is_file()
+
+
+def test_five_repeats_of_one_seed_are_five_trials(data: PreparedData) -> None:
+    choices = replace(NUMPY, repeats=None, seeds=",".join(["1234567"] * 5))
+    named = identified(draft(choices, "process").trials, {"digits-cnn": data})
+    assert [one.seed for one in named] == [1234567] * 5
+    assert len({one.id for one in named}) == 5
+
+
+@pytest.mark.parametrize(
+    ("choices", "cores"),
+    [
+        (Choices(threads="3"), 3),
+        (Choices(threads="3", cpus=1.5), 2),
+        (Choices(cpus=0.5, settings=("native",)), 1),
+        (Choices(settings=("native",)), None),
+    ],
+)
+def test_a_trial_is_pinned_to_as_many_cores_as_it_has_threads(
+    choices: Choices, cores: int | None, data: PreparedData, tmp_path: Path
+) -> None:
+    one = replace(trial(replace(choices, frameworks=("numpy",), repeats=1)), id="named")
+    request = request_of(
+        one, job_of(one, data), data, folder=tmp_path / "own", environment="python", campaign="c"
+    )
+    assert request.cores == cores
 
 
 def test_a_model_is_digested_once_for_all_its_trials(

@@ -12,6 +12,7 @@ import os
 import uuid
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,12 +56,15 @@ SLOWEST = {
 }
 """Hundreds of runs of the C++ compiler for a graph: these two share the three between them."""
 EVERY_NODE = ("digits-cnn", "proof-encoder-decoder", "proof-two-branch")
-"""Between them they have every node there is."""
+"""Between them they have every node there is, but for the detector's own."""
+DETECTOR = "voc2012-faster-rcnn"
 EVERY_KIND = (
-    *EVERY_NODE, "cifar10-cnn", "svhn-cnn", "imdb-lstm", "ptb-lstm", "jarvis-fcrn-10",
+    *EVERY_NODE, "cifar10-cnn", "svhn-cnn", "imdb-lstm", "ptb-lstm", "jarvis-fcrn-10", DETECTOR,
 )  # fmt: skip
 """All other workloads are such models in other sizes; `dlbench verify` certifies them."""
 REFERENCE = "numpy@2.4.6"
+POOLS = ("intra_op", "inter_op", "openmp", "blas", "xla")
+"""Pools that get as many threads as the trial has cores; others are left to the framework."""
 
 
 def _slow_unless(always: bool) -> list[pytest.MarkDecorator]:
@@ -97,6 +101,8 @@ def environment_of(name: str) -> str:
 class Training:
     first_losses: list[float]
     accuracy: float
+    stack: dict[str, Any]
+    threads: int | None
 
 
 def train(name: str, folder: Path) -> Training:
@@ -117,7 +123,10 @@ def train(name: str, folder: Path) -> Training:
     assert ended.outcome is Outcome.OK, [ended.reason, *log_tail(request.log)]
     written = read_events(folder / "trial/events.jsonl", "epoch")  # with every key
     epochs = [event.fields for event in written]
-    return Training(epochs[0]["first_losses"], epochs[-1]["metrics"]["accuracy"])
+    (stack,) = read_events(folder / "trial/events.jsonl", "stack")
+    return Training(
+        epochs[0]["first_losses"], epochs[-1]["metrics"]["accuracy"], stack.fields, trial.threads
+    )
 
 
 @pytest.fixture(scope="module")
@@ -144,6 +153,11 @@ def test_trains_like_the_reference(name: str, reference: Training, tmp_path: Pat
     assert training.first_losses == pytest.approx(reference.first_losses, rel=1e-3)
     assert reference.accuracy > 0.95
     assert training.accuracy == pytest.approx(reference.accuracy, abs=0.015)
+    # every pool is as large as the trial was given cores, in whatever way the framework takes it
+    pools = {k: v for k, v in training.stack["pools"].items() if k in POOLS}
+    assert pools and set(pools.values()) == {training.threads} == {training.stack["threads"]}
+    assert len(training.stack["affinity"]) == training.stack["cores"]
+    assert training.stack["cores"] <= training.threads
 
 
 @pytest.mark.docker
@@ -160,7 +174,7 @@ def test_every_named_release_is_there() -> None:
         assert releases.find(framework).name in NAMED  # the newest is among them
 
 
-def test_three_graphs_have_every_node_of_all() -> None:
+def test_three_graphs_and_the_detector_have_every_node_of_all() -> None:
     used = {w: {node["op"] for node in find(w).graph["nodes"]} for w in workloads()}
-    assert set.union(*used.values()) == set.union(*(used[w] for w in EVERY_NODE))
+    assert set.union(*used.values()) == set.union(*(used[w] for w in (*EVERY_NODE, DETECTOR)))
     assert all(hasattr(Graph, op) for op in set.union(*used.values()))

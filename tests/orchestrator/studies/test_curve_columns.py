@@ -27,6 +27,7 @@ def test_a_curve() -> None:
     row = made([0.5, 0.8, 0.7, 0.8], [5.0, 2.0, 2.0, 2.0])
     assert row["curve_accuracy"] == pytest.approx(0.7)
     assert row["epoch_tau"] == pytest.approx((4 - 1) / 6)
+    assert row["epoch_correlation"] == pytest.approx(0.4 / (5 * 0.06) ** 0.5)
     assert row["epoch_time_growth"] == pytest.approx(2 / 3.5)
     assert row["early_accuracy"] is None
 
@@ -34,6 +35,7 @@ def test_a_curve() -> None:
 def test_a_single_epoch_and_no_accuracy() -> None:
     row = made([None], [5.0])
     assert (row["epoch_tau"], row["epoch_time_growth"]) == (None, None)
+    assert made([0.5] * 4, [1.0] * 4)["epoch_correlation"] is None, "what never changes has none"
 
 
 def test_the_beginning_of_a_long_curve() -> None:

@@ -45,7 +45,7 @@ def test_names_of_a_study_are_releases_and_workloads_of_dlbench(study: Study) ->
 def test_what_stands_in_for_pytorch_0_4_1() -> None:
     (said,) = reading.find("elshawi2021").stand_ins
     assert said == (
-        "pytorch@1.0.0 stands for pytorch (0.4.1): PyTorch 0.4.1 has left the package index."
+        "pytorch@1.0.0 stands for pytorch, version 0.4.1: PyTorch 0.4.1 has left the package index."
     )
 
 
@@ -126,10 +126,15 @@ BROKEN = [
     ("winners.csv", "both,mnist-mlp", "both,mnist", "line 2: `workload` is 'mnist'"),
     ("winners.csv", "0.993", "high", "line 2: `training_accuracy` is 'high'; a number"),
     ("winners.csv", ",keras", ",caffe", "line 2: `framework` is 'caffe'"),
-    ("study.toml", "runs = 1", "runs = 0", "`runs` must be 1 or more"),
-    ("study.toml", "runs = 1", 'runs = "1"', "`runs` must be given as a whole number"),
-    ("study.toml", "pytorch@1.13.1", "pytorch", "`release` must be one such as pytorch@1.0.0"),
-    ("study.toml", "epochs = 20", "epoch = 20", "'epoch' is not a known key"),
+    ("study.toml", "runs = 1", "runs = 0", "`runs` must be at least 1"),
+    ("study.toml", "runs = 1", 'runs = "1"', "`runs` must be a whole number"),
+    (
+        "study.toml",
+        "pytorch@1.13.1",
+        "pytorch",
+        "pytorch.release` must be one such as pytorch@1.0.0",
+    ),
+    ("study.toml", "epochs = 20", "epoch = 20", "mnist-mlp.epoch` is not known here"),
 ]
 
 

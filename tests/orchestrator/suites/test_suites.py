@@ -20,8 +20,8 @@ CONTENDERS = {
     "gupta2023": (54, 3, 54),
     # 2 frameworks x (20 + 30 numbers of epochs)
     "sohail2022": (12, 22, 100),
-    # 3 ways x (ResNet-18 with two optimisers + VGG16)
-    "tian2020": (9, 9, 9),
+    # 3 ways x (ResNet-18 with two optimisers + two forms of VGG16)
+    "tian2020": (12, 12, 12),
     # 18 points in 2 frameworks
     "zvyagin2021": (36, 12, 36),
 }
@@ -67,9 +67,11 @@ def test_every_study_says_where_it_comes_from() -> None:
 def test_the_repeats_seeds_and_limits_of_the_studies() -> None:
     full = {name: plan(name, "full") for name in STUDIES}
     made = {name: max(t.repeat for t in trials) + 1 for name, trials in full.items()}
-    assert made == {"elshawi2021": 5, "gupta2023": 5, "sohail2022": 1, "tian2020": 1,
+    assert made == {"elshawi2021": 5, "gupta2023": 10, "sohail2022": 1, "tian2020": 1,
                     "zvyagin2021": 1}  # fmt: skip
-    assert full["gupta2023"][0].seed == 1234567
+    first = full["gupta2023"][0]
+    seeds = [t.seed for t in full["gupta2023"] if t.contender == first.contender]
+    assert sorted(seeds) == [1, 12, 123, 1234, *[1234567] * 6]
     assert full["zvyagin2021"][0].seed == 0
     assert {trial.seconds for trial in full["elshawi2021"]} == {86400.0}
     epochs = {t.workload: t.epochs for t in full["elshawi2021"]}

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from dlbench.errors import UserError
+from dlbench.toml_file import Table
 from dlbench.workloads import _toml, find, workloads
 from dlbench.workloads._recipe import read_recipe
-from dlbench.workloads._table import Table
 from dlbench.workloads._toml_graph import _OPS
 
 DIGITS = """

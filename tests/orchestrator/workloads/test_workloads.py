@@ -35,6 +35,8 @@ MATERIALS = {
         # torchvision's reads 7x7x512 values behind its adaptive pooling
         ("cifar10-vgg16", 138_357_544 - 48 * 512 * 4096 - 4097 * 1000 + 4097 * 10),
         ("imagenet80-vgg16", 138_357_544 - 45 * 512 * 4096),
+        # VGG16's convolutions, their norms, and two dense layers with one norm
+        ("cifar10-vgg16-bn", 14_714_688 + 2 * 4_224 + 513 * 512 + 2 * 512 + 513 * 10),
         # ResNet-50 without its last layer and its norms, and without what is constant; then the RPN
         # on 1,024 channels with 15 anchors, and the second stage on 2,048 with 21 classes
         ("voc2012-faster-rcnn", 25_557_032 - 2049 * 1000 - 53_120 - (9_408 + 212_992)

@@ -1,10 +1,10 @@
-"""How cost grows with what was swept: one line a contender over the values of a field."""
+"""How cost and quality change with what was swept: a line a contender over a field's values."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dlbench.analysis.scaling import COSTS, lines_of, sentences
+from dlbench.analysis.scaling import DRAWN, lines_of, sentences
 from dlbench.report.material import Material
 from dlbench.report.tables import Cell, Chart, Table
 
@@ -18,7 +18,7 @@ def scaling(material: Material) -> tuple[Chart | None, list[str]]:
     lines = lines_of(material.cases)
     rows: list[Sequence[Cell]] = []
     for line in lines:
-        for metric in COSTS:
+        for metric in DRAWN:
             for value, group in line.points:
                 cost = material.estimate(group, metric)
                 if cost is not None:
@@ -31,5 +31,7 @@ def scaling(material: Material) -> tuple[Chart | None, list[str]]:
         "Median over complete trials at each value of the field, with its 95 % interval, or with"
         " the range of single runs. Contenders were compared within each value, not across them."
     )
-    chart = Chart("scaling", "scaling", "How cost grows", Table.of_rows(_COLUMNS, rows), note)
+    chart = Chart(
+        "scaling", "scaling", "How cost and quality change", Table.of_rows(_COLUMNS, rows), note
+    )
     return chart, list(sentences(lines))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dlbench.analysis.groups import Group
-from dlbench.analysis.metrics import QUALITY, Metric
+from dlbench.analysis.metrics import QUALITY
+from dlbench.analysis.reproducibility import sentences
 from dlbench.report.material import Material
-from dlbench.report.numbers import written
 from dlbench.report.tables import Cell, Chart, Table
-from dlbench.statistics.words import count, listing
+from dlbench.statistics.words import count
 
 _MOST_SEEDS = 40
 
@@ -30,7 +29,7 @@ def seeds(material: Material) -> tuple[Chart | None, list[str]]:
                              value * metric.factor, row["loss"]))  # fmt: skip
     if not rows:
         return None, []
-    sentences = [*_repeated(material, metric), *_initial_weights(material)]
+    said = [*_repeated(material), *_initial_weights(material)]
     columns = ("case", "contender", "framework", "seed", "value", "loss")
     note = (
         f"Final {metric.title.lower()} of every trial; hover to see the same seed elsewhere."
@@ -38,41 +37,16 @@ def seeds(material: Material) -> tuple[Chart | None, list[str]]:
     )
     title = f"{metric.title} at a fixed seed"
     return Chart("seeds", "dots", title, Table.of_rows(columns, rows), note,
-                 {"unit": metric.unit}), sentences  # fmt: skip
+                 {"unit": metric.unit}), said  # fmt: skip
 
 
-def _repeated(material: Material, metric: Metric) -> list[str]:
-    """Contenders that ran a seed more than once: the same to the last digit, or how far apart?"""
-    alike, apart = [], []
-    for group in material.groups:
-        spread = _spread(group, metric)
-        if spread is None:
-            continue
-        where = f"{group.name} on {group.case}"
-        if spread == 0:
-            alike.append(where)
-        else:
-            apart.append(f"{where} by up to {written(spread)}{metric.unit and ' ' + metric.unit}")
-    sentences = []
-    if alike:
-        sentences.append(f"The same seed gave the same loss and quality again: {listing(alike)}.")
-    if apart:
-        sentences.append(f"The same seed gave different results: {listing(apart)}.")
-    if not alike and not apart:
-        sentences.append(
-            "No contender ran the same seed twice, so bit-for-bit repeatability was not tested."
-        )
-    return sentences
-
-
-def _spread(group: Group, metric: Metric) -> float | None:
-    """How far trials of one seed differ in quality; None: no seed came twice."""
-    by_seed: dict[int, list[float]] = {}
-    for row in group.complete:
-        if row[metric.column] is not None:
-            by_seed.setdefault(row["seed"], []).append(row[metric.column] * metric.factor)
-    spreads = [max(values) - min(values) for values in by_seed.values() if len(values) > 1]
-    return max(spreads, default=None)
+def _repeated(material: Material) -> list[str]:
+    """What seeds that ran more than once gave."""
+    found = sentences(material.groups, with_case=len(material.cases) > 1)
+    return list(found) or [
+        "No contender ran the same seed twice, so bit-for-bit repeatability was not tested."
+        " `dlbench run --seeds same` tests it."
+    ]
 
 
 def _initial_weights(material: Material) -> list[str]:
