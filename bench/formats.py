@@ -55,6 +55,9 @@ def read_job(path):
     threads = job.setdefault("threads", None)
     if threads is not None and not (isinstance(threads, int) and threads > 0):
         raise BadJob("job.threads must be null or a positive whole number")
+    weights = job.setdefault("weights", None)
+    if weights is not None and not isinstance(weights, str):
+        raise BadJob("job.weights must be null or a digest")
     return job
 
 

@@ -19,6 +19,7 @@ from bench import (
     stack,
     step_sample,
     weights,
+    weights_file,
 )
 from bench.adapters.base import Options
 from bench.formats import Diverged
@@ -28,21 +29,29 @@ _REPORTS = 10000
 """Progress is told once a second; of a trial that takes days, so often in the time so far."""
 
 
-def run(job, data_folder, out, adapter, events):
+def run(job, data_folder, out, adapter, events, weights_path=None):
+    """`weights_path`: the file of the weights that the job starts from, if it names any."""
     options = prepare(job, adapter, events)
     with events.phase("load"):
         splits = data.load(data_folder, job["data"], job["graph"], job["recipe"])
         splits = data.with_validation(splits, job["recipe"].get("stopping"))
+        given = {}
+        if job.get("weights"):
+            given = weights_file.read(weights_path, job["weights"], job["graph"])
     with events.phase("build"):
         model = adapter.build(job["graph"], job["recipe"], options)
         if job["setting"] == "matched":
-            model.load(weights.initial_weights(job["graph"], job["seed"]))
+            first = weights.initial_weights(job["graph"], job["seed"])
+            model.load(weights_file.over(first, given))
+        elif given:  # the framework's own, but for those of the file
+            model.load(weights_file.over(model.weights(), given))
         model.sync()
     events.write(
         "model",
         parameters=weights.count(job["graph"]),
         weights_sha256=weights.digest(model.weights()),
         path=dict(model.path, **splits["train"].described()),
+        **weights_file.described(job["graph"], given),
     )
     training = Training(job, model, splits, events)
     training.run()
@@ -53,7 +62,7 @@ def run(job, data_folder, out, adapter, events):
     found["metrics"] = dict(training.metrics, **found["metrics"])
     if job["save"]:
         with events.phase("save"):
-            _save(model, out)
+            found.update(_save(model, out))
     if parts.wanted(job):  # the last: what is saved is as training left it
         with events.phase("parts", model.sync):
             found.update(parts.measure(job, model, splits["train"]))
@@ -262,6 +271,7 @@ def _check_finite(losses, epoch):
 
 
 def _save(model, out):
+    """Keep the weights, in the canonical layout and as the framework does; how large that is."""
     flat = {
         node + "/" + name: value
         for node, parameters in model.weights().items()
@@ -270,4 +280,4 @@ def _save(model, out):
     np.savez(os.path.join(out, "weights.npz"), **flat)
     folder = os.path.join(out, "native")
     os.makedirs(folder)
-    model.save_native(folder)
+    return weights_file.saved_sizes(folder, model.save_native(folder))

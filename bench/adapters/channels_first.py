@@ -7,14 +7,13 @@ go in or out. Where a flattened image goes anywhere else, it is brought to canon
 
 import numpy as np
 
-from bench.ops import ELEMENTWISE, shapes_of, sources
+from bench.ops import ELEMENTWISE, at_size, shapes_of, sources
 
 
 class Layout:
     """Which vectors of a graph run through C,H,W, and how to turn arrays one way and the other."""
 
-    def __init__(self, graph, folds=True):
-        """`folds`: whether a vector may run through C,H,W, where that saves moving an image."""
+    def __init__(self, graph):
         self._nodes = {node["name"]: node for node in graph["nodes"]}
         shapes = shapes_of(graph)
         consumers = {}
@@ -25,7 +24,7 @@ class Layout:
         """{vector: [H, W, C]} for the vectors whose order inside is C,H,W."""
         self._kernels = {}
         for node in graph["nodes"]:
-            if folds and node["op"] == "flatten" and len(shapes[node["inputs"][0]]) == 3:
+            if node["op"] == "flatten" and len(shapes[node["inputs"][0]]) == 3:
                 chain, dense = [], []
                 if self._follow(node["name"], consumers, graph["outputs"], chain, dense):
                     image = shapes[node["inputs"][0]]
@@ -108,6 +107,14 @@ def value_in(value):
     not theirs (2.13, padded by hand, with a stride).
     """
     return np.array(value.transpose(0, 3, 1, 2), order="C") if value.ndim == 4 else value
+
+
+def with_images_of(graph, batch):
+    """The graph with the shapes that it has for the images of this batch, which are NCHW."""
+    for spec in graph["inputs"]:
+        if spec.get("sizes") and spec["name"] in batch:
+            return at_size(graph, list(batch[spec["name"]].shape[2:4]))
+    return graph
 
 
 def kernel_in(kernel):

@@ -51,6 +51,8 @@ class Job(TypedDict):
     deterministic: bool
     """Whether the framework is asked for kernels that repeat to the last bit."""
     save: bool
+    weights: str | None
+    """The SHA-256 of the file of weights that it starts from; None: those of the seed."""
 
 
 def check_version(

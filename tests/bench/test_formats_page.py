@@ -129,6 +129,7 @@ def test_every_metric_of_a_trial_is_named() -> None:
         "samples": 3, "decoded_rows": 2, "inference_ms": [1.0], "inference_rows": 2,
         "latency_ms": [1.0] * 100, "forward_ms": [1.0], "backward_ms": [2.0],
         "metrics": dict.fromkeys(METRICS, 0.5),
+        "model_bytes": 7, "model_with_optimizer_bytes": 21,
     }  # fmt: skip
     for first in (
         "accuracy", "average-precision", "mean-absolute-error", "mean-squared-error", "perplexity",

@@ -31,7 +31,8 @@ _USUAL = {"device": "cpu", "setting": "matched", "point": "", "kernels": ""}
 _READ = (
     *_CHOSEN, "id", "campaign", "seed", "round", "index", "outcome", "certified", "machine",
     "started", "wall_s", "data", "data_source", "budget_epochs", "budget_steps", "batch", "threads",
-    "changes", "scale", "train_rows", "test_rows",
+    "changes", "scale", "train_rows", "test_rows", "weights", "weights_file", "weights_given",
+    "weights_drawn", "constants_drawn",
     "cpus", "memory_limit_bytes", "threads_used", "one_core", "cores", "machine_cores",
     "switches_cover", "loss", "final_weights_sha256", "predictions_sha256", "losses_sha256",
     "system_cpu_percent_mean", "cpu_percent_mean",
@@ -61,6 +62,8 @@ class Group:
     conditions: Conditions
     rows: tuple[Row, ...]
     """All its trials, complete or not, in the order of the table."""
+    one_a_seed: bool = True
+    """Whether of qualities one value a seed counts; not where a single seed is asked about."""
 
     @property
     def release(self) -> str:
@@ -117,7 +120,7 @@ class Group:
     def independent(self, metric: Metric) -> tuple[Row, ...]:
         """As `measured`; of qualities one a seed: the same seed twice is no second result."""
         measured = self.measured(metric)
-        if metric not in OF_SEEDS:
+        if metric.column not in OF_SEEDS or not self.one_a_seed:
             return measured
         once: dict[Hashable, Row] = {}
         for row in measured:
@@ -132,9 +135,6 @@ class Group:
         """What the statistics compare: a failed trial has no value and counts all the same."""
         measured = self.independent(metric)
         failed = self.failed if self.complete else ()
-        if metric in OF_SEEDS:
-            there = {(row["session"], row["seed"]) for row in measured}
-            failed = tuple(row for row in failed if (row["session"], row["seed"]) not in there)
         every = (*measured, *failed)
         values = (*(float(row[metric.column]) for row in measured), *(math.nan for _ in failed))
         return Measurements(
@@ -249,6 +249,7 @@ def _conditions(row: Row) -> Conditions:
     if row["train_rows"] is not None:
         scale.append(f"{row['train_rows']:,} rows")
     scale += [change for change in row["changes"].split() if not change.startswith("batch=")]
+    scale += [f"weights {row['weights'][:16]}"] if row["weights"] else []
     return Conditions(str(row["machine"] or ""), str(row["data"] or ""), ", ".join(scale))
 
 

@@ -34,6 +34,7 @@ _SCALE = {
     "train_rows": "rows",
     "test_rows": "test_rows",
 }
+_MODEL = ("parameters", "weights_sha256", "weights_given", "weights_drawn", "constants_drawn")
 _KERNEL_PEAK = "memory_peak_bytes"
 """In trial.json: the peak of all of a trial's processes, by the kernel."""
 _RESOURCE = {"resource_source": "source", "resource_samples": "samples"}
@@ -135,8 +136,9 @@ def _row(name: str, campaign: str, content: dict[str, Any]) -> dict[str, Any]:
         "final_weights_sha256": ended_with.get("weights_sha256"),
         "predictions_sha256": ended_with.get("predictions_sha256"),
         "losses_sha256": ended_with.get("losses_sha256"),
-        "parameters": model.get("parameters"),
-        "weights_sha256": model.get("weights_sha256"),
+        **{key: model.get(key) for key in _MODEL},
+        "weights": scale.get("weights", ""),
+        "weights_file": scale.get("weights_file", ""),
         "confounds": " ".join(content.get("confounds", ())),
     }
     row.pop("source", None)

@@ -128,6 +128,10 @@ class Choices:
         bool, Option("--inference", "Also measure predictions: of 1000 rows, and of one.")
     ] = False
     save: Annotated[bool, Option("--save", "Keep the trained weights.")] = False
+    weights: Annotated[
+        str | None,
+        Option("--weights", "Start from these weights: .npz, see `dlbench weights`.", "FILE"),
+    ] = None
     label: Annotated[
         str | None, Option("--label", "A name for the campaign, also of its folder.", "NAME")
     ] = None

@@ -35,8 +35,8 @@ def refuse_ignored(given: frozenset[str]) -> None:
     flags = [
         next(part.flag for part in hints[field.name].__metadata__ if isinstance(part, Option))
         for field in fields(Choices)
-        # an engine may be confirmed
-        if field.name in given and field.name not in (*ADDED, "engine")
+        # an engine may be confirmed, and so may a file of weights
+        if field.name in given and field.name not in (*ADDED, "engine", "weights")
     ]
     if flags:
         raise UserError(

@@ -19,6 +19,7 @@ from dlbench.environments import releases
 from dlbench.environments.releases import Release
 from dlbench.errors import UserError, unknown
 from dlbench.host import gpu_preflight
+from dlbench.planning.changes import workload_of
 from dlbench.planning.choices import Choices
 from dlbench.planning.extents import extents_of, points_for, recipe_epochs
 from dlbench.planning.repeats import most_compared, planned_looks, repeats_needed, rivals
@@ -26,6 +27,9 @@ from dlbench.planning.rows import read_share
 from dlbench.planning.seeds import EACH, MOST_SEED, read_seeds, seeds_for
 from dlbench.shapes import SECONDS, label, list_of, number, optional, record_of, shown, whole
 from dlbench.suites import Suite
+from dlbench.weights import store as weights_store
+from dlbench.weights.canonical import fit
+from dlbench.weights.store import Weights
 
 VERSION = 1
 """Of a line of plan.jsonl."""
@@ -77,6 +81,10 @@ class Trial:
     """The most rows of each split; None: all."""
     share: float | None = None
     """The share of the rows of each split; None: all."""
+    weights: str = ""
+    """The digest of the weights that it starts from; empty: those of the seed."""
+    weights_file: str = ""
+    """The name of the file that they came from, for people."""
     deterministic: bool = False
     """Whether the framework is asked for kernels that repeat to the last bit."""
 
@@ -131,7 +139,8 @@ _LINE = record_of(
     variant=label, data=label, seconds=SECONDS, threads=optional(whole(1)),
     cpus=optional(number(0.0, 1e6)), memory_bytes=optional(whole(1, 2**60)),
     gpus=list_of(label, 64), point=label, changes=list_of(label, 100), scale=label,
-    rows=optional(whole(1)), share=optional(number(0.0, 1.0)),
+    rows=optional(whole(1)), share=optional(number(0.0, 1.0)), weights=label,
+    weights_file=label,
 )  # fmt: skip
 
 
@@ -144,6 +153,8 @@ class Draft:
     notes: tuple[str, ...]
     looks: tuple[int, ...] = ()
     """With `--until decided`: after how many repeats the results are looked at."""
+    weights: Weights | None = None
+    """What all trials start from; None: the seed."""
 
 
 def draft(choices: Choices, engine: str, cores: float | None = None) -> Draft:
@@ -169,6 +180,7 @@ def draft(choices: Choices, engine: str, cores: float | None = None) -> Draft:
     notes: list[str] = []
     extents = extents_of(suite, _every(suite.workloads), choices)
     points = {name: points_for(name, extent, choices) for name, extent in extents.items()}
+    start = weights_store.read(choices.weights) if choices.weights else None
     contenders = [
         Trial(
             id="",
@@ -189,13 +201,15 @@ def draft(choices: Choices, engine: str, cores: float | None = None) -> Draft:
             gpus=gpus,
             own_gpu=own_gpu and device == "gpu",
             inference=suite.inference,
-            save=choices.save,
+            save=suite.save,
             usual_variant=variant == release.variants[0],
             point=point.text,
             changes=point.changes,
             scale=suite.scale,
             rows=extents[workload].rows,
             share=extents[workload].share,
+            weights=start.digest if start else "",
+            weights_file=start.name if start else "",
             deterministic=choices.deterministic,
         )
         for workload, release, variant, device, setting in _contenders(
@@ -206,6 +220,8 @@ def draft(choices: Choices, engine: str, cores: float | None = None) -> Draft:
     ]
     if not contenders:
         raise UserError("Nothing is left to run.", " ".join(notes))
+    if start:
+        notes += starting_notes(contenders, start)
     on_gpu = {t.release: releases.find(t.release) for t in contenders if t.device == "gpu"}
     for selection in selections if on_gpu else ():
         notes += gpu_preflight.notes(selection, on_gpu.values())
@@ -215,7 +231,21 @@ def draft(choices: Choices, engine: str, cores: float | None = None) -> Draft:
     trials: list[Trial] = []
     for repeat, seed in enumerate(seeds_for(suite.seeds, suite.seed, repeats)):
         trials += one_round(contenders, repeat, seed, repeat, len(trials))
-    return Draft(suite, tuple(trials), tuple(notes), looks)
+    return Draft(suite, tuple(trials), tuple(notes), looks, start)
+
+
+def starting_notes(trials: Sequence[Trial], start: Weights) -> Iterator[str]:
+    """What comes from a file of weights, a sentence each; refuses one that does not fit."""
+    yield (
+        f"Every repeat starts from the weights of {start.words}; batches and dropout still follow"
+        " the seed."
+    )
+    said = []
+    for name, changes in dict.fromkeys((trial.workload, trial.changes) for trial in trials):
+        settings = tuple(sorted({t.setting for t in trials if t.workload == name}))
+        found = fit(start.arrays, workload_of(name, changes).graph, start.name, name)
+        said.append(found.sentence(name, settings))
+    yield from dict.fromkeys(said)
 
 
 def _usual_repeats(suite: Suite, contenders: Sequence[Trial]) -> int:
@@ -274,6 +304,7 @@ def _merged(suite: Suite, choices: Choices) -> Suite:
         "data": choices.data,
         "time_limit": choices.time_limit,
         "inference": choices.inference or None,
+        "save": choices.save or None,
     }
     if choices.gpu not in (None, "none") and not choices.devices:
         changes["devices"] = ("gpu",)

@@ -60,14 +60,15 @@ def _study(part: StudyPart) -> list[str]:
     lines = [f"## The study {part.study.name}", ""]
     lines += [*(f"- {_md(text)}" for text in (*part.judged.summary, *part.introduction)), ""]
     for table, rows in part.tables:
-        lines += [f"### {_md(table.title)}", "", "Measured (published).", ""]
-        lines.append("| | " + " | ".join(map(_md, table.workloads)) + " |")
-        lines.append("|---|" + "---:|" * len(table.workloads))
+        lines += [f"### {_md(table.title)}", ""]
+        lines += ["Measured (published).", ""] if table.of_the_study else []
+        lines.append("| | " + " | ".join(map(_md, table.columns)) + " |")
+        lines.append("|---|" + "---:|" * len(table.columns))
         for name, cells in rows:
-            shown = [
-                f"{one.cell.measured or '–'} ({one.cell.published or 'not published'})"
-                for one in cells
-            ]
+            shown = [one.cell.measured or "–" for one in cells]
+            if table.of_the_study:
+                published = (one.cell.published or "not published" for one in cells)
+                shown = [f"{own} ({other})" for own, other in zip(shown, published, strict=True)]
             lines.append("| " + " | ".join(map(_md, (name, *shown))) + " |")
         lines.append("")
     lines += [

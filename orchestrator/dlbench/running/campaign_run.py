@@ -63,6 +63,7 @@ from dlbench.running.leader import leader_is_known
 from dlbench.running.preparation import (
     Environments,
     GpuImpossible,
+    check_weights,
     prepare_data,
     prepare_environments,
     refusal_of,
@@ -70,6 +71,7 @@ from dlbench.running.preparation import (
 from dlbench.running.resumable import check_extensible, check_machine
 from dlbench.running.workshop import Workshop
 from dlbench.statistics.looks import alpha_at_look
+from dlbench.weights import store as weights_store
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,8 @@ def start(
         if text:
             observer.note(text)
     data = prepare_data(plan.trials, observer)
+    if plan.weights:
+        weights_store.keep(plan.weights)
     environments = prepare_environments(plan.trials, workshop, observer)
     trials = identified(plan.trials, data)
     if idle_wait_s is not None:
@@ -139,7 +143,7 @@ def start(
         bench=bench_digest(),
         suite=plan.suite.name,
         command=tuple(command),
-        choices=replace(choices, suite=Path(choices.suite).name),  # no home folder is recorded
+        choices=_without_folders(choices),
         engine=workshop.engine.name,
         hz=choices.hz,
         notes=plan.notes,
@@ -149,6 +153,12 @@ def start(
     )
     campaign = Campaign.create(out, about, trials)
     return _finish(CampaignRun(campaign, about, workshop, environments, data, observer))
+
+
+def _without_folders(choices: Choices) -> Choices:
+    """As they are recorded: of a path its last part alone, which names no home folder."""
+    weights = Path(choices.weights).name if choices.weights else None
+    return replace(choices, suite=Path(choices.suite).name, weights=weights)
 
 
 def resume(
@@ -182,6 +192,7 @@ def resume(
     grows = bool(added) or about.looks_left
     kept = planned if grows else unfinished
     data = prepare_data([*kept, *added], observer)
+    check_weights([*kept, *added], choices.weights if choices else None, folder)
     for trial, now in zip(kept, identified(kept, data), strict=True):
         if now.id != trial.id:
             raise UserError(
@@ -360,6 +371,12 @@ def _execution(run: CampaignRun, trial: Trial) -> Execution:
     )
 
 
+def _without_state(result: Mapping[str, object]) -> dict[str, object]:
+    """Why the optimiser's state was not saved, if it was not."""
+    reason = result.get("optimizer_state")
+    return {"optimizer_state": reason} if reason else {}
+
+
 def _cores(scope: Scope | None) -> TrialCores:
     if scope is None:
         return TrialCores()
@@ -409,7 +426,7 @@ def _result(
         resources=summarise(samples, stretches, trained) if samples else None,
         curve=curve(execution.events),
         phases=phases,
-        model=facts.get("model", {}),
+        model={**facts.get("model", {}), **_without_state(facts.get("result", {}))},
         stack=facts.get("stack", {}),
         scale=Scale(
             epochs=trial.epochs,
@@ -425,6 +442,8 @@ def _result(
             rows=rows["train"] if rows else None,
             test_rows=rows["test"] if rows else None,
             changes=list(trial.changes),
+            weights=trial.weights,
+            weights_file=trial.weights_file,
             deterministic=trial.deterministic,
         ),
         cores=_cores(execution.scope),

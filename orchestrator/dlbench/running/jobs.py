@@ -25,6 +25,7 @@ from dlbench.planning.changes import workload_of
 from dlbench.planning.plan import Trial
 from dlbench.planning.rows import used_rows
 from dlbench.running.bench_code import bench_digest, bench_folder
+from dlbench.weights import store as weights_store
 
 
 def software(release: Release, device: str) -> dict[str, Any]:
@@ -61,6 +62,7 @@ def job_of(trial: Trial, data: PreparedData, action: Action = "train") -> Job:
         "inference": trial.inference,
         "deterministic": trial.deterministic,
         "save": trial.save,
+        "weights": (trial.weights or None) if action == "train" else None,
     }
 
 
@@ -75,8 +77,8 @@ def identified(trials: Sequence[Trial], data: Mapping[str, PreparedData]) -> lis
     """The trials with their ids; `data` by workload.
 
     An id is the digest of all that defines what is run: the job (framework, version, adapter,
-    variant, device, setting, seed, threads, graph, recipe, budget, data, inference,
-    deterministic, save), the lock and the variables of the release, the code of bench, the engine,
+    variant, device, setting, seed, threads, graph, recipe, budget, data, inference, deterministic,
+    save, weights), the lock and the variables of the release, the code of bench, the engine,
     the number of the repeat (repeats may have one seed), the point of a sweep, the limits and the
     GPUs. It says nothing of where or when. Graph, recipe and data come in as digests of their own,
     which are worked out once: thousands of trials share them.
@@ -151,6 +153,7 @@ def request_of(
         bench=bench_folder(release.adapter_from),
         job=folder / "job.json",
         data=data.folder,
+        weights=weights_store.path_of(job["weights"]) if job["weights"] else None,
         out=folder / "out",
         log=folder / "log.txt",
         limits=_limits(trial, release),

@@ -50,6 +50,8 @@ class Kind:
 TIME = Kind("time", "ratio", True, "faster", "slower", "fastest")
 THROUGHPUT = Kind("throughput", "ratio", False, "faster", "slower", "fastest")
 MEMORY = Kind("memory", "ratio", True, "lighter", "heavier", "lightest")
+SIZE = Kind("size", "ratio", True, "smaller", "larger", "smallest")
+"""Of files."""
 ENERGY = Kind(
     "energy", "ratio", True, "less energy", "more energy", "the least energy", "uses", "use"
 )

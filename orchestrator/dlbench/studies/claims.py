@@ -57,6 +57,8 @@ class StudyFramework:
     variant: str | None = None
     stand_in: str = ""
     """Why the release is not the study's version; empty where it is."""
+    saves_state: bool = False
+    """Whether what the study saved of it holds the optimiser's state beside the weights."""
 
 
 @dataclass(frozen=True)

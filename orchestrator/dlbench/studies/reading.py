@@ -125,7 +125,7 @@ def _tables(table: Table, key: str) -> Iterator[tuple[str, Table]]:
 
 
 def _framework(name: str, table: Table) -> StudyFramework:
-    table.check_keys({"version", "release"}, {"variant", "stand_in"})
+    table.check_keys({"version", "release"}, {"variant", "stand_in", "saves_state"})
     release = table.get("release", str)
     if release.count("@") != 1:
         raise table.error("release", "must be one such as pytorch@1.0.0")
@@ -135,6 +135,7 @@ def _framework(name: str, table: Table) -> StudyFramework:
         release,
         table.maybe("variant", str),
         table.maybe("stand_in", str) or "",
+        table.maybe("saves_state", bool) or False,
     )
 
 

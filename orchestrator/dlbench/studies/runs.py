@@ -19,6 +19,7 @@ from dlbench.analysis.results import Results
 from dlbench.studies.claims import Study, StudyFramework
 from dlbench.studies.curve_columns import COLUMNS, with_curve_columns
 from dlbench.studies.quantities import QUANTITIES
+from dlbench.studies.saved_size import with_saved_size
 
 _SOURCES = ("synthetic", "sample", "real")
 """The better ones last."""
@@ -94,12 +95,14 @@ def study_runs(study: Study, results: Results) -> dict[As, StudyRuns | None]:
     intended = trials.filter(~marked & matched)
     runs: dict[As, StudyRuns | None] = {As.INTENDED: None, As.PUBLISHED: None}
     if len(intended):
-        runs[As.INTENDED] = StudyRuns(study, As.INTENDED, _groups(study, intended))
+        alike = with_saved_size(study, intended, published=False)
+        runs[As.INTENDED] = StudyRuns(study, As.INTENDED, _groups(study, alike))
     if marked.any():
         cell = ["workload", "device", "release", "variant"]
         confounded = trials.filter(marked)
         others = intended.join(confounded.select(cell).unique(), on=cell, how="anti")
         every = pl.concat([confounded, others]).with_columns(certified=pl.lit(True))
+        every = with_saved_size(study, every, published=True)
         runs[As.PUBLISHED] = StudyRuns(study, As.PUBLISHED, _groups(study, every))
     return runs
 

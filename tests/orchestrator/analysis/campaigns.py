@@ -45,6 +45,9 @@ class Cell:
     rows: int | None = None
     scale: str = ""
     confounds: Sequence[str] = ()
+    model: Mapping[str, object] = field(default_factory=dict)
+    weights: str = ""
+    """The digest of a file of weights, of the name `start.npz`."""
     stack: Mapping[str, object] = field(default_factory=dict)
     cores: TrialCores = field(default_factory=TrialCores)
     threads: int | None = None
@@ -92,7 +95,9 @@ def _trial(cell: Cell, turn: int, index: int) -> Trial:
     )  # fmt: skip
     same = ("release", "workload", "device", "variant", "point")
     kept = {key: getattr(trial, key) for key in same}
-    made_of = [kept, trial.seed, trial.epochs, turn, *cell.confounds, cell.deterministic]
+    made_of = [
+        kept, trial.seed, trial.epochs, turn, *cell.confounds, cell.deterministic, cell.weights,
+    ]  # fmt: skip
     return replace(trial, id=digest(made_of)[:16])
 
 
@@ -124,6 +129,8 @@ def _result(trial: Trial, cell: Cell, value: float, machine: str, day: str) -> T
             rows=cell.rows,
             test_rows=cell.rows,
             name=cell.scale,
+            weights=cell.weights,
+            weights_file="start.npz" if cell.weights else "",
             threads=cell.threads,
             deterministic=cell.deterministic,
         ),
@@ -132,6 +139,7 @@ def _result(trial: Trial, cell: Cell, value: float, machine: str, day: str) -> T
         ended_with=(
             {name: digest([name, cell.ends[trial.round]]) for name in DIGESTS} if cell.ends else {}
         ),
+        model=dict(cell.model),
         certified=cell.certified,
         confounds=list(cell.confounds),
         machine=machine,
