@@ -47,6 +47,8 @@ class Job(TypedDict):
     recipe: Mapping[str, Any]
     budget: dict[str, int | None]
     data: dict[str, Any]
+    confounds: list[dict[str, object]]
+    """What is wrong in it on purpose."""
     inference: bool
     deterministic: bool
     """Whether the framework is asked for kernels that repeat to the last bit."""

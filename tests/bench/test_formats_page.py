@@ -10,8 +10,8 @@ from typing import get_type_hints
 
 import pytest
 
+from bench import confounds, stack
 from bench import formats as bench_formats
-from bench import stack
 from bench.adapters import numpy as numpy_adapter
 from dlbench.campaigns.about import CampaignAbout
 from dlbench.campaigns.certificate_file import Certificate, Check
@@ -85,6 +85,10 @@ def test_every_key_is_named_once_and_no_other(title: str, expected: list[str]) -
 def test_what_is_inside_of_a_key_is_named(title: str, key: str, kind: type) -> None:
     meaning = dict(rows(title))[f" `{key}` "]
     assert {f"`{each.name}`" for each in fields(kind)} <= set(re.findall(r"`\w+`", meaning))
+
+
+def test_every_confound_that_bench_does_is_named() -> None:
+    assert [first.strip() for first, _ in rows("Confounds")] == list(confounds.NAMES)
 
 
 def test_every_attribute_and_parameter_of_a_node_is_named() -> None:

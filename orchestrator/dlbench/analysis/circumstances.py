@@ -47,6 +47,11 @@ def cautions_of(groups: Sequence[Group]) -> Iterator[str]:
     """What a reader has to know before any number of these groups."""
     rows = [row for group in groups for row in group.rows]
     sources = {row["data_source"] for row in rows}
+    if altered := {group.name for group in groups if group.confounds}:
+        yield (
+            f"{count(len(altered), 'contender is', 'contenders are')} altered on purpose: such"
+            " numbers show what a fault does, not what a framework does."
+        )
     if "synthetic" in sources:
         what = "The data are synthetic" if len(sources) == 1 else "Some of the data are synthetic"
         yield f"{what}: accuracies and errors mean nothing."
@@ -87,7 +92,7 @@ def others_percent(row: Row) -> float | None:
 
 
 def group_notes(group: Group) -> Iterator[str]:
-    """What stands beside a group's number, in a few words each."""
+    """What stands beside a group's number, in a few words each; its name says its confounds."""
     failed, interrupted = len(group.failed), len(group.interrupted)
     if failed:
         yield f"{failed} of {count(len(group.rows), 'run')} failed"
@@ -119,7 +124,8 @@ def with_notes(trials: pl.DataFrame) -> pl.DataFrame:
     notes: dict[str, str] = {}
     for case in cases:
         for group in case.groups:
-            shared = list(group_notes(group))
+            altered = [f"altered on purpose ({group.confounds})"] if group.confounds else []
+            shared = [*altered, *group_notes(group)]
             measured = group.measured(TRAINING)
             times = [float(row[TRAINING.column]) for row in measured]
             odd = {measured[i]["id"] for i in outlying_trials(times, groups=watched)}

@@ -20,7 +20,7 @@ from dlbench.shapes import parsed_moment
 
 _PLAIN = (
     "release", "workload", "device", "engine", "setting", "variant", "seed", "repeat", "round",
-    "index", "outcome", "reason", "certified", "certificate", "machine", "wall_s", "lock",
+    "index", "outcome", "reason", "certificate", "machine", "wall_s", "lock",
 )  # fmt: skip
 _SCALE = {
     "budget_epochs": "epochs",
@@ -60,7 +60,7 @@ def read_trials(sources: Sequence[CampaignSource]) -> Tables:
     owners: list[str] = []
     folders: dict[str, Path] = {}
     for planned, name, content in _distinct(_read(sources)):
-        rows.append(_row(name, planned.campaign, content))
+        rows.append(_row(name, planned, content))
         folders[name] = planned.folder
         curve = content.get("curve", [])
         points += curve
@@ -107,11 +107,12 @@ def _distinct(
         yield planned, name, content
 
 
-def _row(name: str, campaign: str, content: dict[str, Any]) -> dict[str, Any]:
+def _row(name: str, planned: PlannedTrial, content: dict[str, Any]) -> dict[str, Any]:
     framework, _, version = content["release"].partition("@")
     scale, resources = content.get("scale", {}), content.get("resources", {})
     model, stack, cores = (content.get(key, {}) for key in ("model", "stack", "cores"))
     ended_with = content.get("ended_with", {})
+    confounds = content.get("confounds") or planned.trial.confounds
     row = _renamed(content["metrics"], _TAKEN)
     row |= {key: value for key, value in resources.items() if key not in ("per_phase", "samples")}
     row |= {own: resources.get(theirs) for own, theirs in _RESOURCE.items()}
@@ -123,7 +124,7 @@ def _row(name: str, campaign: str, content: dict[str, Any]) -> dict[str, Any]:
         "changes": " ".join(scale.get("changes", ())),
         "scale": scale.get("name", ""),
         "started": parsed_moment(content["started"]),
-        "campaign": campaign,
+        "campaign": planned.campaign,
         "framework": framework,
         "version": version,
         "kernels": "deterministic" if scale.get("deterministic") else "",
@@ -139,7 +140,9 @@ def _row(name: str, campaign: str, content: dict[str, Any]) -> dict[str, Any]:
         **{key: model.get(key) for key in _MODEL},
         "weights": scale.get("weights", ""),
         "weights_file": scale.get("weights_file", ""),
-        "confounds": " ".join(content.get("confounds", ())),
+        "confounds": " ".join(confounds),
+        # a model with confounds is not the workload's, whatever a file says
+        "certified": False if confounds else content.get("certified"),
     }
     row.pop("source", None)
     return row

@@ -62,6 +62,24 @@ class Choices:
             "matched|native",
         ),
     ] = ()
+    models: Annotated[
+        tuple[str, ...],
+        Option(
+            "--as",
+            "A study's suite as intended (equal models), or as published (with the confounds of its"
+            " code). Repeatable.",
+            "intended|published",
+        ),
+    ] = ()
+    confounds: Annotated[
+        tuple[str, ...],
+        Option(
+            "--confound",
+            "Put this back into every contender, alone (A+B: both at once); with --as intended"
+            " beside the plain ones. Repeatable.",
+            "NAME",
+        ),
+    ] = ()
     data: Annotated[str | None, Option("--data", "real or synthetic.", "real|synthetic")] = None
     repeats: Annotated[
         int | None,

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dlbench import suites, workloads
+from dlbench.confounds.confound import marked
 from dlbench.engines.base import Limits
 from dlbench.environments import releases
 from dlbench.environments.releases import Release
@@ -21,6 +22,7 @@ from dlbench.errors import UserError, unknown
 from dlbench.host import gpu_preflight
 from dlbench.planning.changes import workload_of
 from dlbench.planning.choices import Choices
+from dlbench.planning.confound_sets import ConfoundSets
 from dlbench.planning.extents import extents_of, points_for, recipe_epochs
 from dlbench.planning.repeats import most_compared, planned_looks, repeats_needed, rivals
 from dlbench.planning.rows import read_share
@@ -85,6 +87,8 @@ class Trial:
     """The digest of the weights that it starts from; empty: those of the seed."""
     weights_file: str = ""
     """The name of the file that they came from, for people."""
+    confounds: tuple[str, ...] = ()
+    """What is wrong in it on purpose: `no-dropout`, `batchnorm-keep:keep=0.95`."""
     deterministic: bool = False
     """Whether the framework is asked for kernels that repeat to the last bit."""
 
@@ -97,12 +101,13 @@ class Trial:
     def contender(self) -> tuple[str, ...]:
         """Who it is a replicate of: what all its repeats have in common."""
         own = self.release, self.variant, self.compared_device
-        return self.workload, *own, self.setting, self.point, self._kernels
+        return self.workload, *own, self.setting, self.point, self._kernels, *self.confounds
 
     @property
     def case(self) -> tuple[str, ...]:
-        """Where contenders are compared with each other."""
-        return self.workload, self.device, self.setting, self.point, self._kernels
+        """Where contenders are compared with each other: those with confounds never with others."""
+        altered = "altered" if self.confounds else ""
+        return self.workload, self.device, self.setting, self.point, self._kernels, altered
 
     @property
     def _kernels(self) -> str:
@@ -119,7 +124,12 @@ class Trial:
 
     @property
     def label(self) -> str:
-        """What people read: the release, with a variant that is not the usual one."""
+        """What people read: the release, with a variant that is not the usual, and confounds."""
+        return marked(self.plain_label, self.confounds)
+
+    @property
+    def plain_label(self) -> str:
+        """The same without confounds."""
         return self.release if self.usual_variant else f"{self.release}:{self.variant}"
 
     def to_json(self) -> dict[str, Any]:
@@ -130,7 +140,7 @@ class Trial:
     def from_json(cls, content: Mapping[str, Any]) -> Trial:
         """From a line of plan.jsonl, checked; one without a version is of version 1."""
         own = _LINE(content)
-        lists = {name: tuple(own.get(name, ())) for name in ("gpus", "changes")}
+        lists = {name: tuple(own.get(name, ())) for name in ("gpus", "changes", "confounds")}
         return cls(**{**own, **lists})
 
 
@@ -140,7 +150,7 @@ _LINE = record_of(
     cpus=optional(number(0.0, 1e6)), memory_bytes=optional(whole(1, 2**60)),
     gpus=list_of(label, 64), point=label, changes=list_of(label, 100), scale=label,
     rows=optional(whole(1)), share=optional(number(0.0, 1.0)), weights=label,
-    weights_file=label,
+    weights_file=label, confounds=list_of(label, 100),
 )  # fmt: skip
 
 
@@ -178,6 +188,7 @@ def draft(choices: Choices, engine: str, cores: float | None = None) -> Draft:
         )
     allotted = allotted_cores(choices.cpus, cores)
     notes: list[str] = []
+    sets = ConfoundSets(choices, suite.name, notes)
     extents = extents_of(suite, _every(suite.workloads), choices)
     points = {name: points_for(name, extent, choices) for name, extent in extents.items()}
     start = weights_store.read(choices.weights) if choices.weights else None
@@ -210,6 +221,7 @@ def draft(choices: Choices, engine: str, cores: float | None = None) -> Draft:
             share=extents[workload].share,
             weights=start.digest if start else "",
             weights_file=start.name if start else "",
+            confounds=confounds,
             deterministic=choices.deterministic,
         )
         for workload, release, variant, device, setting in _contenders(
@@ -217,7 +229,9 @@ def draft(choices: Choices, engine: str, cores: float | None = None) -> Draft:
         )
         for gpus in (selections if device == "gpu" else [()])
         for point in points[workload]
+        for confounds in sets.of(workload, release.name, variant, point.changes)
     ]
+    sets.check_used()
     if not contenders:
         raise UserError("Nothing is left to run.", " ".join(notes))
     if start:
@@ -225,7 +239,8 @@ def draft(choices: Choices, engine: str, cores: float | None = None) -> Draft:
     on_gpu = {t.release: releases.find(t.release) for t in contenders if t.device == "gpu"}
     for selection in selections if on_gpu else ():
         notes += gpu_preflight.notes(selection, on_gpu.values())
-    looks = planned_looks(rivals(contenders), suite.repeats, choices.until, choices.at_most)
+    ranked = rivals([trial for trial in contenders if not trial.confounds])
+    looks = planned_looks(ranked, suite.repeats, choices.until, choices.at_most)
     repeats = looks[0] if looks else suite.repeats or _usual_repeats(suite, contenders)
     check_number(len(contenders), looks[-1] if looks else repeats)
     trials: list[Trial] = []

@@ -31,6 +31,7 @@ from dlbench.campaigns.trial_result import (
     measure,
     phase_seconds,
 )
+from dlbench.confounds.confound import marked
 from dlbench.datasets.store import PreparedData
 from dlbench.engines.base import Scope
 from dlbench.environments import releases
@@ -42,7 +43,7 @@ from dlbench.monitor.resources import summarise
 from dlbench.monitor.sampler import Monitor
 from dlbench.monitor.samples import read_samples
 from dlbench.plain_json import printable
-from dlbench.planning.changes import proven, recipe_of
+from dlbench.planning.altered import model_of, to_be_proven
 from dlbench.planning.choices import Choices
 from dlbench.planning.extension import ADDED, extension
 from dlbench.planning.notices import check_gpus, notices
@@ -292,7 +293,7 @@ def _record(campaign: Campaign, result: TrialResult) -> TrialResult:
 
 def _contender(trial: Trial) -> tuple[object, ...]:
     """What has one certificate."""
-    what = trial.workload, proven(trial.changes)
+    what = trial.workload, to_be_proven(trial.changes, trial.confounds)
     return trial.release, trial.variant, trial.device, trial.gpus, *what, trial.deterministic
 
 
@@ -311,9 +312,9 @@ def _certify(run: CampaignRun, trials: Sequence[Trial]) -> None:
         environment = _environment(run, trial)
         if _contender(trial) in run.certificates or isinstance(environment, UserError):
             continue
-        changes = proven(trial.changes)
+        changes, confounds = to_be_proven(trial.changes, trial.confounds)
         what = f"{trial.workload} ({' '.join(changes)})" if changes else trial.workload
-        run.observer.certifying(trial.label, what)
+        run.observer.certifying(trial.plain_label, marked(what, confounds))
         certificate = certify(
             run.workshop,
             environment,
@@ -323,6 +324,7 @@ def _certify(run: CampaignRun, trials: Sequence[Trial]) -> None:
             variant=trial.variant,
             gpus=trial.gpus,
             changes=changes,
+            confounds=confounds,
             deterministic=trial.deterministic,
         )
         run.certificates[_contender(trial)] = certificate
@@ -398,7 +400,8 @@ def _result(
 ) -> TrialResult:
     folder = run.campaign.trial_folder(trial.id)
     data = run.data[trial.workload]
-    batch, rows = int(recipe_of(trial.workload, trial.changes)["batch"]), rows_of(trial, data)
+    model = model_of(trial.workload, trial.changes, trial.confounds)
+    batch, rows = int(model.recipe["batch"]), rows_of(trial, data)
     step_rows = min(batch, rows["train"]) if rows else batch
     stretches = intervals(execution.events)
     phases = phase_seconds(stretches)
@@ -448,9 +451,11 @@ def _result(
         ),
         cores=_cores(execution.scope),
         ended_with=_ended_with(facts.get("result", {})),
-        certified=certificate.passed if certificate else None,
+        # with confounds it is not the workload's model, whatever the certificate proves of it
+        certified=False if trial.confounds else certificate.passed if certificate else None,
         certificate=certificate.key if certificate else None,
         machine=str(run.about.machine.get("digest", "")),
         lock=releases.find(trial.release).lock_digest(trial.device),
         notes=[] if execution.outcome is Outcome.OK else log_tail(folder / "log.txt"),
+        confounds=list(trial.confounds),
     )

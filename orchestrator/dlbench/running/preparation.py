@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from dlbench import datasets, workloads
@@ -11,7 +12,7 @@ from dlbench.environments import releases
 from dlbench.environments.progress import Step
 from dlbench.errors import UserError
 from dlbench.planning import recipes
-from dlbench.planning.changes import workload_of
+from dlbench.planning.altered import model_of
 from dlbench.planning.graph import GraphError
 from dlbench.planning.plan import Trial
 from dlbench.running.campaign_observer import CampaignObserver
@@ -46,11 +47,12 @@ def prepare_data(
                 lambda text: observer.preparing(Step("data", text)),
             )
             prepared[trial.workload] = data
-        used = trial.workload, trial.changes, trial.rows, trial.share
+        used = trial.workload, trial.changes, trial.confounds, trial.rows, trial.share
         if used not in fitting:
+            model = model_of(trial.workload, trial.changes, trial.confounds)
             data = prepared[trial.workload]
-            changed = workload_of(trial.workload, trial.changes)
-            check_fit(changed, data, rows_of(trial, data))
+            own = replace(workload, graph=model.graph, recipe=model.recipe)
+            check_fit(own, data, rows_of(trial, data))
             fitting.add(used)
     return prepared
 
@@ -79,8 +81,10 @@ def check_weights(trials: Sequence[Trial], file: str | None, folder: Path) -> No
                 f"Give the file again: `dlbench run --resume {folder} --weights FILE`.",
             )
         arrays = again.arrays if again else read_canonical(weights_store.path_of(digest))
-        for name, changes in dict.fromkeys((trial.workload, trial.changes) for trial in own):
-            fit(arrays, workload_of(name, changes).graph, own[0].weights_file, name)
+        models = dict.fromkeys((trial.workload, trial.changes, trial.confounds) for trial in own)
+        for name, changes, confounds in models:
+            graph = model_of(name, changes, confounds).graph
+            fit(arrays, graph, own[0].weights_file, name)
 
 
 def check_fit(

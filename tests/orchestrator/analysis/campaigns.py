@@ -92,6 +92,7 @@ def _trial(cell: Cell, turn: int, index: int) -> Trial:
         steps=cell.steps, data=cell.source, threads=cell.threads, cpus=None, memory_bytes=None,
         seconds=60.0, gpus=(), save=False, point=cell.point, changes=tuple(cell.changes),
         rows=cell.rows, scale=cell.scale, deterministic=cell.deterministic,
+        confounds=tuple(cell.confounds),
     )  # fmt: skip
     same = ("release", "workload", "device", "variant", "point")
     kept = {key: getattr(trial, key) for key in same}
