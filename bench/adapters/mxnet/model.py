@@ -197,14 +197,25 @@ class GluonModel(Model):
     def _nodes_with_weights(self):
         return [node for node in self._graph["nodes"] if node["parameters"]]
 
+    def _second_biases(self):
+        """(node, parameter) of the second bias of each LSTM, where it learns."""
+        for node in self._nodes_with_weights():
+            if node["op"] == "lstm" and self._native:
+                yield node, second_bias(self._layers.of(node))
+
     def weights(self):
-        return {
+        weights = {
             node["name"]: {
                 name: self._canonical(node, name, parameter.data(self._context))
                 for name, parameter in parameters_of(node, self._layers.of(node)).items()
             }
             for node in self._nodes_with_weights()
         }
+        for node, parameter in self._second_biases():  # the canonical bias is the sum of both
+            second = self._canonical(node, "bias", parameter.data(self._context))
+            own = weights[node["name"]]
+            own["bias"] = own["bias"] + second
+        return weights
 
     def load(self, weights):
         self._before = None  # else what is not a number there would stay
@@ -212,6 +223,8 @@ class GluonModel(Model):
             for name, parameter in parameters_of(node, self._layers.of(node)).items():
                 value = self._layout.parameter_in(node, name, weights[node["name"]][name])
                 parameter.set_data(mx.nd.array(value, self._context))
+        for _, parameter in self._second_biases():
+            parameter.set_data(mx.nd.zeros(parameter.shape, self._context))
 
     def sync(self):
         mx.nd.waitall()

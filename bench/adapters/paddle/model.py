@@ -164,20 +164,32 @@ class PaddleModel(Model):
     def _nodes_with_weights(self):
         return [node for node in self._graph["nodes"] if node["parameters"]]
 
+    def _second_biases(self):
+        """(node, tensor) of the second bias of each LSTM, where it learns."""
+        for node in self._nodes_with_weights():
+            if node["op"] == "lstm" and self._native:
+                yield node, self._net.layer(node).bias_hh_l0
+
     def weights(self):
-        return {
+        weights = {
             node["name"]: {
                 name: self._canonical(node, name, tensor)
                 for name, tensor in tensors_of(node, self._net.layer(node)).items()
             }
             for node in self._nodes_with_weights()
         }
+        for node, tensor in self._second_biases():  # the canonical bias is the sum of both
+            own = weights[node["name"]]
+            own["bias"] = own["bias"] + self._canonical(node, "bias", tensor)
+        return weights
 
     def load(self, weights):
         for node in self._nodes_with_weights():
             for name, tensor in tensors_of(node, self._net.layer(node)).items():
                 value = parameter_in(self._layout, node, name, weights[node["name"]][name])
                 tensor.set_value(np.ascontiguousarray(value))
+        for _, tensor in self._second_biases():
+            tensor.set_value(np.zeros(tensor.shape, np.float32))
 
     def sync(self):
         if self._device == "gpu":

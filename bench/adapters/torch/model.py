@@ -148,14 +148,24 @@ class TorchModel(Model):
     def _nodes_with_weights(self):
         return [node for node in self._graph["nodes"] if node["parameters"]]
 
+    def _second_biases(self):
+        """(node, tensor) of the second bias of each LSTM, where it learns."""
+        for node in self._nodes_with_weights():
+            if node["op"] == "lstm" and self._native:
+                yield node, self._net.layer(node).bias_hh_l0
+
     def weights(self):
-        return {
+        weights = {
             node["name"]: {
                 name: self._canonical(node, name, tensor)
                 for name, tensor in tensors_of(node, self._net.layer(node)).items()
             }
             for node in self._nodes_with_weights()
         }
+        for node, tensor in self._second_biases():  # the canonical bias is the sum of both
+            own = weights[node["name"]]
+            own["bias"] = own["bias"] + self._canonical(node, "bias", tensor)
+        return weights
 
     def load(self, weights):
         with torch.no_grad():
@@ -163,6 +173,8 @@ class TorchModel(Model):
                 for name, tensor in tensors_of(node, self._net.layer(node)).items():
                     value = self._layout.parameter_in(node, name, weights[node["name"]][name])
                     tensor.copy_(torch.from_numpy(np.ascontiguousarray(value)))
+            for _, tensor in self._second_biases():
+                tensor.zero_()
 
     def sync(self):
         if self._device.type == "cuda":

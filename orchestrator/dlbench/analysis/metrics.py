@@ -21,6 +21,7 @@ from dlbench.statistics.measurements import (
     MEMORY,
     SCORE,
     SHARE,
+    SIZE,
     THROUGHPUT,
     TIME,
     USE,
@@ -107,8 +108,8 @@ ON_TRAINING_ROWS = (
              in_report=True)
       for column, (title, kind) in _ERROR.items()),
 )  # fmt: skip
-OF_SEEDS = frozenset((*QUALITY, *ON_TRAINING_ROWS))
-"""What a seed decides: its repeats are not independent of each other, as those of times are."""
+OF_SEEDS = frozenset(metric.column for metric in (*QUALITY, *ON_TRAINING_ROWS))
+"""Columns of what a seed decides: repeats of one are not independent, as those of times are."""
 PEAK_EPOCH = Metric(
     "peak_epoch", "Epoch of the peak", "epoch at which the test curve is best", EPOCH,
     in_report=True, judged=False,
@@ -185,9 +186,20 @@ MEAN_MEMORY = Metric(
     in_report=True,
 )  # fmt: skip
 
+MODEL_SIZE = Metric(
+    "model_bytes", "Saved model", "size of the saved weights (bytes)", SIZE, "model_size", "MB",
+    1e-6, in_report=True,
+)  # fmt: skip
+MODEL_SIZE_WITH_STATE = Metric(
+    "model_with_optimizer_bytes", "Saved model with optimiser state",
+    "size of the saved weights and optimiser state (bytes)", SIZE, unit="MB", factor=1e-6,
+    in_report=True,
+)  # fmt: skip
+
 KNOWN = (
     TRAINING, SPEED, STEP, FORWARD, BACKWARD, HOST, PADDING, *QUALITY, PEAK_MEMORY, MEAN_MEMORY,
-    GPU_MEMORY, GPU_ENERGY, CPU_ENERGY, CPU, CPU_USE, GPU_USE, FIRST_EPOCH,
+    GPU_MEMORY, GPU_ENERGY, CPU_ENERGY, CPU, CPU_USE, GPU_USE, MODEL_SIZE,
+    MODEL_SIZE_WITH_STATE, FIRST_EPOCH,
     FIRST_EPOCH_EXCESS, INFERENCE, LATENCY, LATENCY_P99, *ON_TRAINING_ROWS, PEAK_EPOCH, *AT_PEAK,
     Metric("loss", "Training loss", "training loss of the last epoch", error_kind("training loss")),
     Metric("best_epoch", "Epoch of the result", "epoch of the result", EPOCH, judged=False),

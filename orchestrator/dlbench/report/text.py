@@ -60,14 +60,15 @@ def _study(part: StudyPart) -> list[str]:
     lines = [f"## The study {part.study.name}", ""]
     lines += [*(f"- {_md(text)}" for text in (*part.judged.summary, *part.introduction)), ""]
     for table, rows in part.tables:
-        lines += [f"### {_md(table.title)}", "", "Measured (published).", ""]
-        lines.append("| | " + " | ".join(map(_md, table.workloads)) + " |")
-        lines.append("|---|" + "---:|" * len(table.workloads))
+        lines += [f"### {_md(table.title)}", ""]
+        lines += ["Measured (published).", ""] if table.of_the_study else []
+        lines.append("| | " + " | ".join(map(_md, table.columns)) + " |")
+        lines.append("|---|" + "---:|" * len(table.columns))
         for name, cells in rows:
-            shown = [
-                f"{one.cell.measured or '–'} ({one.cell.published or 'not published'})"
-                for one in cells
-            ]
+            shown = [one.cell.measured or "–" for one in cells]
+            if table.of_the_study:
+                published = (one.cell.published or "not published" for one in cells)
+                shown = [f"{own} ({other})" for own, other in zip(shown, published, strict=True)]
             lines.append("| " + " | ".join(map(_md, (name, *shown))) + " |")
         lines.append("")
     lines += [
@@ -80,6 +81,10 @@ def _study(part: StudyPart) -> list[str]:
         verdicts = [one.words for one in claim.verdicts]
         row = (claim.judged.claim.id, claim.judged.sentence, *verdicts, could)
         lines.append("| " + " | ".join(map(_md, row)) + " |")
+    gaps = [claim.judged for claim in part.tested if claim.judged.gap]
+    if gaps:
+        lines += ["", "### What the study's faults make of its claims", ""]
+        lines += [f"- {_md(f'{one.claim.id}, {one.gap}.')}" for one in gaps]
     return [*lines, ""]
 
 
@@ -173,7 +178,7 @@ def _outcomes(group: Group) -> Iterator[str]:
     counted = Counter(str(row["outcome"]) for row in group.rows)
     yield from (name if len(counted) == 1 else f"{n} {name}" for name, n in counted.items())
     if not group.certified:
-        yield "not certified" if group.proof == "no" else "proof not made"
+        yield group.unranked
 
 
 def _md(text: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dlbench.statistics.measurements import LOSS, MEMORY, SCORE, SHARE, TIME, USE, Kind
+from dlbench.statistics.measurements import LOSS, MEMORY, SCORE, SHARE, SIZE, TIME, USE, Kind
 from dlbench.statistics.words import number
 
 _MIB = 1 / 2**20
@@ -47,6 +47,8 @@ class Quantity:
                 return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}{spread}"
             return f"{number(value, 3)}{spread}" if spread else f"{number(value, 3)} s"
         spread = "" if sd is None else f" ± {number(sd, 2)}"
+        if not self.unit and sd is None and value >= 1e5 and value == round(value):
+            return f"{value:,.0f}"  # a number of things
         return f"{number(value, 4)}{spread} {self.unit}".rstrip()
 
 
@@ -74,7 +76,7 @@ QUANTITIES = {
     ),
     "train_time": Quantity("training time", "train_s", TIME, "h:mm:ss"),
     "test_time": Quantity("time to predict 1000 rows", "inference_s_per_thousand", TIME, "s"),
-    "inference_time": Quantity("time to predict", "inference_s_per_thousand", TIME, "s"),
+    "inference_time": Quantity("time to predict 1000 rows", "inference_s_per_thousand", TIME, "s"),
     "first_epoch_time": Quantity("time of the first epoch", "first_epoch_s", TIME, "s"),
     "first_epoch_excess": Quantity(
         "excess time of the first epoch", "first_epoch_excess_s", LOSS, "s"
@@ -85,7 +87,7 @@ QUANTITIES = {
     "memory": _use("memory use", "memory_mean_bytes", MEMORY, "MiB", _MIB, "gpu_memory_peak_bytes"),
     "gpu_memory": _use("GPU memory", "gpu_memory_peak_bytes", MEMORY, "MiB", _MIB),
     "model_size": Quantity(
-        "size of the saved model", "saved_bytes", MEMORY, "MiB", _MIB, any_device=True,
+        "size of the saved model", "saved_bytes", SIZE, "MiB", _MIB, any_device=True,
         any_scale=True, failures_count=False,
     ),
     "parameters": Quantity(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dlbench.analysis.groups import Group
 from dlbench.statistics.measurements import TIME
@@ -13,6 +13,7 @@ from dlbench.studies.quantities import QUANTITIES, Quantity
 from dlbench.studies.runs import StudyRuns
 from dlbench.studies.statements import DEVICES
 
+SPREAD = "mae_sd_fixed_seed"
 BEST = "best"
 """The last row of a table: who comes first, as measured and as published; a look, not a test."""
 
@@ -30,9 +31,12 @@ class TableCell:
 @dataclass(frozen=True)
 class StudyTable:
     title: str
-    workloads: tuple[str, ...]
+    columns: tuple[str, ...]
+    """Workloads, with the point of a sweep where it is one: `mnist-mlp (epochs=20)`."""
     rows: tuple[tuple[str, tuple[TableCell, ...]], ...]
     """A contender and its cells; the last row says who is best."""
+    of_the_study: bool = True
+    """Whether the study may have figures for it; False: a table of ours beside its own."""
 
 
 def study_tables(study: Study, runs: StudyRuns) -> tuple[StudyTable, ...]:
@@ -46,8 +50,14 @@ def study_tables(study: Study, runs: StudyRuns) -> tuple[StudyTable, ...]:
         if name not in wanted or not quantity.column:
             continue
         for device in DEVICES:
-            for seeds in _seeds(study, name):
-                found.append(_table(study, runs, name, device, seeds))
+            if name == SPREAD:
+                found.append(_spreads(study, runs, device))
+                continue
+            told_apart = _seeds(study, name)
+            made = [_table(study, runs, name, device, seeds) for seeds in told_apart]
+            if not any(made) and told_apart != [""]:  # too few runs for either
+                made = [_table(study, runs, name, device, "", told_apart[0])]
+            found += made
     if "speedup" in wanted:
         found.append(_speed_ups(study, runs))
     return tuple(table for table in found if table is not None)
@@ -64,19 +74,75 @@ def _seeds(study: Study, quantity: str) -> list[str]:
     ) or [""]
 
 
-def _table(study: Study, runs: StudyRuns, name: str, device: str, seeds: str) -> StudyTable | None:
-    quantity = QUANTITIES[name]
+def _table(
+    study: Study, runs: StudyRuns, name: str, device: str, seeds: str, beside: str = ""
+) -> StudyTable | None:
+    """`seeds`: only trials at fixed or at varied ones; `beside`: the published figures that stand
+    beside trials of which none were chosen."""
+    quantity, beside = QUANTITIES[name], beside or seeds
     workloads = [w for w in study.workloads if runs.has(w, device)]
 
     def cell(workload: str, who: str) -> tuple[TableCell, float | None, float | None]:
         group = _of_seeds(runs.group(workload, device, who), seeds)
         side = side_of(who, workload, device, group, quantity, who)
-        figure = _figure(study, device, workload, who, name, seeds)
-        return _cell(side, quantity, figure), side.middle, figure.value if figure else None
+        figure = _figure_of_any_device(study, device, workload, who, name, beside)
+        made = _cell(side, quantity, figure)
+        if made.published and figure is not None and not quantity.any_scale:
+            made = replace(made, published=made.published + _elsewhere(figure, device))
+        return made, side.middle, figure.value if figure else None
 
-    cells = {(w, who): cell(w, who) for w in workloads for who in study.contenders}
+    cells = {(w, who): cell(w, who) for w in workloads for who in study.frameworks}
     what = f"{quantity.words[0].upper()}{quantity.words[1:]} ({device.upper()})"
-    return _made(study, f"{what}, {seeds} seeds" if seeds else what, workloads, cells, quantity)
+    columns = [_column(runs, w, (device,)) for w in workloads]
+    title = f"{what}, {seeds} seeds" if seeds else what
+    if beside and not seeds:
+        title = f"{what}; published: {beside} seeds"
+    return _made(study, title, workloads, columns, cells, quantity)
+
+
+def _spreads(study: Study, runs: StudyRuns, device: str) -> StudyTable | None:
+    """Standard deviation of the error over the runs at one seed: 0 where they repeat each other."""
+    quantity, fixed = QUANTITIES[SPREAD], "fixed"
+    workloads = [w for w in study.workloads if runs.has(w, device)]
+
+    def cell(workload: str, who: str) -> TableCell:
+        group = _of_seeds(runs.group(workload, device, who), fixed)
+        side = side_of(who, workload, device, group, quantity, who)
+        figure = _figure_of_any_device(study, device, workload, who, "mae", fixed)
+        published = ""
+        if figure is not None and figure.sd is not None:
+            published = quantity.shown(figure.sd) + _elsewhere(figure, device)
+        measured = "" if side.sd is None else quantity.shown(side.sd)
+        trials = tuple(str(row["id"]) for one in side.groups for row in one.rows)
+        return TableCell(measured, side.runs if measured else 0, published, trials)
+
+    rows = tuple((who, tuple(cell(w, who) for w in workloads)) for who in study.frameworks)
+    if not any(cell.measured for _, cells in rows for cell in cells):
+        return None
+    what = f"{quantity.words[0].upper()}{quantity.words[1:]} ({device.upper()})"
+    return StudyTable(what, tuple(_column(runs, w, (device,)) for w in workloads), rows)
+
+
+def _elsewhere(figure: Published, device: str) -> str:
+    """That a figure comes from another device than the trials beside it."""
+    return "" if figure.device in (device, "both") else f", on a {figure.device.upper()}"
+
+
+def _figure_of_any_device(
+    study: Study, device: str, workload: str, who: str, quantity: str, seeds: str
+) -> Published | None:
+    """The figure of this device; where there is none, that of another."""
+    for one in (device, *DEVICES):
+        if (figure := _figure(study, one, workload, who, quantity, seeds)) is not None:
+            return figure
+    return None
+
+
+def _column(runs: StudyRuns, workload: str, devices: Sequence[str]) -> str:
+    """The workload, with the point of a sweep at which those ran that stand in its column."""
+    groups = (runs.group(workload, on, who) for on in devices for who in runs.study.frameworks)
+    points = {str(group.rows[0]["point"] or "") for group in groups if group is not None} - {""}
+    return f"{workload} ({' or '.join(sorted(points))})" if points else workload
 
 
 def _figure(
@@ -106,7 +172,7 @@ def _of_seeds(group: Group | None, seeds: str) -> Group | None:
     if not kept:
         return None
     rows = tuple(row for row in group.rows if any(row is one for one in kept))
-    return Group(group.name, group.case, group.conditions, rows)
+    return Group(group.name, group.case, group.conditions, rows, one_a_seed=seeds != "fixed")
 
 
 def _speed_ups(study: Study, runs: StudyRuns) -> StudyTable | None:
@@ -125,9 +191,10 @@ def _speed_ups(study: Study, runs: StudyRuns) -> StudyTable | None:
         published = "" if value is None else quantity.shown(value)
         return TableCell(made.measured, made.runs, published, made.trials), side.middle, value
 
-    cells = {(w, who): cell(w, who) for w in workloads for who in study.contenders}
+    cells = {(w, who): cell(w, who) for w in workloads for who in study.frameworks}
     title = "Speed-up from CPU to GPU (training time)"
-    return _made(study, title, workloads, cells, quantity)
+    columns = [_column(runs, w, DEVICES) for w in workloads]
+    return _made(study, title, workloads, columns, cells, quantity)
 
 
 def _cell(side: Side, quantity: Quantity, figure: Published | None) -> TableCell:
@@ -145,15 +212,16 @@ def _made(
     study: Study,
     title: str,
     workloads: Sequence[str],
+    columns: Sequence[str],
     cells: Mapping[tuple[str, str], tuple[TableCell, float | None, float | None]],
     quantity: Quantity,
 ) -> StudyTable | None:
     if not any(cell.measured for cell, _, _ in cells.values()):
         return None
-    rows = [(who, tuple(cells[w, who][0] for w in workloads)) for who in study.contenders]
+    rows = [(who, tuple(cells[w, who][0] for w in workloads)) for who in study.frameworks]
     if quantity.kind is TIME or quantity.needs_real_data:
         rows.append((BEST, tuple(_best(study, w, cells, quantity) for w in workloads)))
-    return StudyTable(title, tuple(workloads), tuple(rows))
+    return StudyTable(title, tuple(columns), tuple(rows))
 
 
 def _best(
@@ -164,7 +232,7 @@ def _best(
 ) -> TableCell:
     def first(which: int) -> str:
         known: dict[str, float] = {}
-        for who in study.contenders:
+        for who in study.frameworks:
             value = cells[workload, who][which]
             if isinstance(value, float):
                 known[who] = value

@@ -27,7 +27,7 @@ def installation_table(study: Study) -> StudyTable:
             TableCell(_installed(release, "gpu")[1] if "gpu" in release.devices else ""),
         )
         rows.append((name, cells))
-    return StudyTable("To install", COLUMNS, tuple(rows))
+    return StudyTable("To install", COLUMNS, tuple(rows), of_the_study=False)
 
 
 def _installed(release: Release, device: str) -> tuple[str, str]:

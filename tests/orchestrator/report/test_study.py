@@ -12,6 +12,8 @@ from dlbench import report
 from dlbench.cli import main
 from dlbench.errors import UserError
 from dlbench.report.study import study_part
+from dlbench.studies import reading
+from dlbench.studies.tables import TableCell
 from tests.orchestrator.analysis.campaigns import Cell, write
 
 WINNERS = {"tensorflow@2.10.1": 0.976, "pytorch@1.13.1": 0.99}
@@ -35,7 +37,7 @@ def test_measured_beside_published_with_the_winner(campaign: Path) -> None:
     part = study_part(report.load(campaign))
     assert part is not None
     table, rows = next(one for one in part.tables if one[0].title == "Accuracy (CPU)")
-    assert table.workloads == ("mnist-mlp",)
+    assert table.columns == ("mnist-mlp",)
     shown = {name: cells[0] for name, cells in rows}
     assert shown["keras"].cell.measured == "97.66 ± 0.036 %"
     assert shown["keras"].cell.published == "97.6 %" and shown["keras"].cell.runs == 12
@@ -44,6 +46,61 @@ def test_measured_beside_published_with_the_winner(campaign: Path) -> None:
     group = shown["pytorch"].group
     assert group is not None
     assert report.load(campaign).groups[group].release == "pytorch@1.13.1"
+
+
+def test_figures_of_another_device_and_the_point_of_a_sweep_are_told(tmp_path: Path) -> None:
+    point = "optimizer.name=sgd"
+    ways = {"pytorch@1.4.0": ("eager",), "tensorflow@2.1.0": ("function", "fit")}
+    cells = [
+        Cell(
+            release, [1.5, 1.6], "first_epoch_excess_s", "cifar10-resnet18", variant=variant,
+            point=point, changes=[point], metrics={"train_s": 9.0},
+        )
+        for release, variants in ways.items()
+        for variant in variants
+    ]  # fmt: skip
+    part = study_part(report.load(write(tmp_path / "c", cells, name="tian2020")))
+    assert part is not None
+    titles = [table.title for table, _ in part.tables]
+    table, rows = part.tables[titles.index("Excess time of the first epoch (CPU)")]
+    assert table.columns == (f"cifar10-resnet18 ({point})",)
+    shown = {name: cells[0].cell for name, cells in rows}
+    assert list(shown) == ["pytorch", "tensorflow", "model.fit"], "each way to train has a row"
+    assert shown["tensorflow"].published == "8.68 s, on a GPU"
+    assert shown["model.fit"].published == ""
+    assert shown["pytorch"].measured.startswith("1.55 ±")
+
+
+def _of_gupta(folder: Path, seeds: list[int]) -> dict[str, dict[str, TableCell]]:
+    """Tables of PyTorch on one workload: its error depends on the seed and on the run."""
+    values = [0.5 + 0.001 * (seed % 7) + 0.01 * k for k, seed in enumerate(seeds)]
+    more = {"train_s": 9.0, "parameters": 2166529.0}
+    cell = Cell("pytorch@1.6.0", values, "mae", "oqmd-fcn-10", seeds=seeds, metrics=more)
+    part = study_part(report.load(write(folder, [cell], name="gupta2023")))
+    assert part is not None
+    return {
+        table.title: {name: cells[0].cell for name, cells in rows} for table, rows in part.tables
+    }
+
+
+def test_one_run_stands_in_a_table_though_it_has_neither_fixed_nor_varied_seeds(
+    tmp_path: Path,
+) -> None:
+    tables = _of_gupta(tmp_path / "one", [7])
+    own = tables["Mean absolute error (CPU); published: fixed seeds"]["PyTorch"]
+    assert own.measured == "0.5 eV/atom"
+    assert own.published == "0.0557 ± 0 eV/atom, on a GPU"
+    assert not any("seeds" in title and "published" not in title for title in tables)
+    assert not any("Spread" in title for title in tables), "one run has no spread"
+
+
+def test_the_spread_at_one_seed_is_a_spread(tmp_path: Path) -> None:
+    tables = _of_gupta(tmp_path / "c", [7, 7, 7, 8])
+    spread = tables["Spread of the error at one seed (CPU)"]["PyTorch"]
+    assert (spread.measured, spread.runs) == ("0.01 eV/atom", 3)
+    assert spread.published == "0 eV/atom, on a GPU"
+    assert tables["Mean absolute error (CPU), fixed seeds"]["PyTorch"].runs == 3
+    assert tables["Mean absolute error (CPU), varied seeds"]["PyTorch"].runs == 2
 
 
 def test_what_it_takes_to_install_stands_beside_the_tables(campaign: Path) -> None:
@@ -126,3 +183,30 @@ def test_commands(
     mine = write(tmp_path / "mine", [Cell("pytorch@1.13.1", [1.0, 2.0])], name="mine")
     code, _, err = dlbench("judge", mine)
     assert code == 2 and "('mine') is not a study" in err and "--study elshawi2021|" in err
+
+
+def test_the_gap_between_intended_and_published_is_on_the_page(tmp_path: Path) -> None:
+    """Equal models and equal accuracies; with the study's own code another winner."""
+    study = reading.find("sohail2022")
+    had = study.confounds_of("pytorch", "mnist-mlp")
+    assert had
+
+    def cell(release: str, accuracy: float, confounds: tuple[str, ...] = ()) -> Cell:
+        return Cell(
+            release, [accuracy + 0.0001 * i for i in range(12)], "accuracy", "mnist-mlp",
+            variant="fit" if "tensorflow" in release else "eager", epochs=20, confounds=confounds,
+            metrics={"train_s": 10.0, "samples": 1_200_000.0, "epochs": 20.0},
+        )  # fmt: skip
+
+    cells = [cell("tensorflow@2.10.1", 0.97), cell("pytorch@1.13.1", 0.97),
+             cell("pytorch@1.13.1", 0.99, had)]  # fmt: skip
+    campaign = write(tmp_path / "c", cells, name="sohail2022")
+    material = report.load(campaign)
+    page, text = report.html(material), report.markdown(material)
+    claim = re.search(r'id="claim-sohail2022-02".*?</details>', page, re.DOTALL)
+    assert claim is not None
+    assert "as intended: contradicted" in claim[0] and "as published: supported" in claim[0]
+    assert "with equal models: contradicted; with a smaller perceptron (pytorch)" in claim[0]
+    assert "+hidden-units:units=64-32-16" in claim[0], "the link names what it leads to"
+    assert "What the study's faults make of its claims" in text
+    assert "1 claim gets another answer as published than as intended" in text
