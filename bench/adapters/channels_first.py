@@ -7,7 +7,8 @@ go in or out. Where a flattened image goes anywhere else, it is brought to canon
 
 import numpy as np
 
-from bench.ops import ELEMENTWISE, shapes_of, sources
+from bench.adapters.base import Prepared
+from bench.ops import ELEMENTWISE, at_size, shapes_of, sources
 
 
 class Layout:
@@ -108,6 +109,19 @@ def value_in(value):
     not theirs (2.13, padded by hand, with a stride).
     """
     return np.array(value.transpose(0, 3, 1, 2), order="C") if value.ndim == 4 else value
+
+
+def shape_for(graph, node, batch):
+    """The shape of a trained node's values for this batch: images may have any of their sizes.
+
+    A prepared batch has its images in NCHW, and none that no trained node depends on.
+    """
+    for spec in graph["inputs"]:
+        if spec.get("sizes") and spec["name"] in batch:
+            shape = batch[spec["name"]].shape
+            size = shape[2:4] if isinstance(batch, Prepared) else shape[1:3]
+            return shapes_of(at_size(graph, [int(extent) for extent in size]))[node["name"]]
+    return node["shape"]
 
 
 def kernel_in(kernel):

@@ -8,7 +8,7 @@ from mxnet import autograd, gluon
 from mxnet.gluon import rnn
 
 from bench.adapters.base import Model, Prepared
-from bench.adapters.channels_first import Layout, value_in
+from bench.adapters.channels_first import Layout, shape_for, value_in
 from bench.adapters.mxnet.layers import Layers, Net, own_lengths, parameters_of, second_bias
 from bench.adapters.mxnet.parts import Parts, with_losses
 from bench.adapters.mxnet.training import (
@@ -21,12 +21,9 @@ from bench.adapters.mxnet.training import (
     set_rate,
 )
 from bench.ops import (
-    for_batch,
     host_nodes,
     nodes_for,
     read_by_losses,
-    shapes_of,
-    sizes_of,
     trained_nodes,
     values_of,
 )
@@ -121,9 +118,8 @@ class GluonModel(Model):
         before = [self._layers.of(node).running_var.data().copy() for node in self._unbiased]
         loss = self._loss_of(arrays)
         loss.backward()
-        graph = for_batch(self._graph, batch) if sizes_of(self._graph) else None
         for node, old in zip(self._unbiased, before):
-            shape = shapes_of(graph)[node["name"]] if graph else node["shape"]
+            shape = shape_for(self._graph, node, batch)
             self._unbias(node, old, arrays[0].shape[0] * int(np.prod(shape[:-1])))
         return loss
 
