@@ -86,8 +86,8 @@ def identified(trials: Sequence[Trial], data: Mapping[str, PreparedData]) -> lis
     variant, device, setting, seed, threads, graph, recipe, budget, data, confounds, inference,
     deterministic, save, weights), the lock and the variables of the release, the code of bench,
     the engine, the number of the repeat (repeats may have one seed), the point of a sweep, the
-    limits and the GPUs. It says nothing of where or when. Graph, recipe and data come in as digests of their own,
-    which are worked out once: thousands of trials share them.
+    limits and the GPUs. It says nothing of where or when. Graph, recipe and data come in as digests
+    of their own, which are worked out once: thousands of trials share them.
     """
     heavy: dict[tuple[object, ...], dict[str, str]] = {}
     built: dict[tuple[str, str], dict[str, Any]] = {}
