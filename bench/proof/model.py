@@ -5,8 +5,8 @@ import numpy as np
 from bench import weights
 from bench.formats import Unsupported
 from bench.ops import for_batch, host_nodes, shapes_of, values_of
-from bench.proof.compare import Mismatch, compare, compare_gradients, compare_values
-from bench.proof.noise import largest
+from bench.proof.compare import FLOOR, Mismatch, compare, compare_gradients, compare_values
+from bench.proof.noise import FACTOR, DisturbedBackward, largest
 from bench.reference.model import Reference
 from bench.trial import options_of
 
@@ -125,7 +125,8 @@ def kinks(sides):
     """Gradients exactly at the kinks of relu and of the losses: the formats say what is right.
 
     Inputs, tables and biases are zero, so what stands before relu and what the losses see is zero,
-    too. Among equal values a maximum may choose any: gradients that depend on it are left out.
+    too. Among equal values a maximum may choose any: gradients that depend on it are left out, and
+    only their sums for each unit are compared, where these do not.
     """
     start = {
         node: {
@@ -150,22 +151,38 @@ def kinks(sides):
             batch[spec["target"]] = np.where(zero, 0, target).astype(target.dtype)
     (loss, wanted, _), other = exact.backward(batch), single.backward(batch)
     usual = sides.wanted_gradients()[1][1]  # where nothing is zero
+    moved = DisturbedBackward(sides.plain, sides.recipe, 5)
+    moved.load(start)
+    copies = other[1], moved.backward(batch)[1]
     spreads = {
-        (node, name): max(largest(value - other[1][node][name]), usual[node, name])
+        (node, name): max(
+            [largest(value - copy[node][name]) for copy in copies] + [usual[node, name]]
+        )
         for node, parameters in wanted.items()
         for name, value in parameters.items()
     }
     unsure = sides.upstream_of(_near_zero(sides.trained, values))
-    chosen = _by_choice(exact, batch, wanted)
-    settled = {
-        node: {name: value for name, value in parameters.items() if (node, name) not in chosen}
-        for node, parameters in wanted.items()
-        if node not in unsure
-    }
+    others = _by_choice(exact, batch)
     model.load(start)
     got = model.gradients(batch)
     worst = compare([got[0]], [loss], "loss", spread=abs(loss - other[0]))
-    return {"error": max(worst, compare_gradients(sides.trained, got[1], settled, spreads))}
+    settled, sums, rooms = {}, {}, {}
+    for node, parameters in wanted.items():
+        for name, value in parameters.items() if node not in unsure else ():
+            choices = [choice[node][name] for choice in others]
+            if _settled(value, choices):
+                settled.setdefault(node, {})[name] = value
+            elif _settled(_summed(value), [_summed(choice) for choice in choices]):
+                sums.setdefault(node, {})[name] = _summed(value)
+                # what is summed up may cancel: each part has its own rounding
+                parts = FLOOR["gradient"] / FACTOR * largest(value) + spreads[node, name]
+                rooms[node, name] = value.size // value.shape[-1] * parts
+    worst = max(worst, compare_gradients(sides.trained, got[1], settled, spreads))
+    own = {
+        node: {name: _summed(value) for name, value in parameters.items()}
+        for node, parameters in got[1].items()
+    }
+    return {"error": max(worst, compare_gradients(sides.trained, own, sums, rooms, "summed: "))}
 
 
 def _is_real_input(sides, name):
@@ -186,16 +203,20 @@ def _near_zero(nodes, values):
     return names
 
 
-def _by_choice(reference, batch, gradients):
-    """The gradients {(node, parameter)} that depend on which of equal values a maximum chooses."""
+def _by_choice(reference, batch):
+    """The gradients, some times over, as maxima choose among equal values."""
     reference._choice = np.random.RandomState(3)
-    others = [reference.backward(batch)[1] for _ in range(_CHOICES)]
-    return {
-        (node, name)
-        for node, parameters in gradients.items()
-        for name, value in parameters.items()
-        if any(largest(other[node][name] - value) > 1e-9 * largest(value) for other in others)
-    }
+    return [reference.backward(batch)[1] for _ in range(_CHOICES)]
+
+
+def _settled(value, others):
+    """Whether a gradient does not depend on which of equal values a maximum chooses."""
+    return all(largest(other - value) <= 1e-9 * largest(value) for other in others)
+
+
+def _summed(value):
+    """For each unit: which row of a table a maximum chose, for one, changes nothing about that."""
+    return value.reshape(-1, value.shape[-1]).sum(axis=0, dtype=np.float64)
 
 
 def seeds(sides):

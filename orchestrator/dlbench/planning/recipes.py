@@ -20,6 +20,7 @@ from typing import Any
 
 from dlbench.planning.graph import GraphError, count_parameters, extra_shapes
 from dlbench.planning.greedy_decoding import GREEDY, check_greedy
+from dlbench.planning.image_sizes import check_sizes
 from dlbench.planning.regions import (
     DETECTION_METRICS,
     check_boxes,
@@ -249,6 +250,8 @@ def check(graph: Mapping[str, Any], recipe: Recipe) -> None:
     if recipe["batch"] < 1 or recipe["epochs"] < 1:
         raise GraphError(f"The recipe of {graph['name']!r} needs a batch and epochs from 1.")
     check_regions(graph, recipe)
+    check_sizes(graph)
+    _check_targets(graph, recipe)
     trained = _trained(graph, recipe)
     if not count_parameters({**graph, "nodes": trained}):
         raise GraphError(f"No loss of {graph['name']!r} depends on a parameter to train.")
@@ -258,6 +261,26 @@ def check(graph: Mapping[str, Any], recipe: Recipe) -> None:
                 f"batchnorm {node['name']!r} has one value a channel in a batch of"
                 f" {recipe['batch']}: it has no variance. Use a larger batch."
             )
+
+
+def _check_targets(graph: Mapping[str, Any], recipe: Recipe) -> None:
+    """A target or mask that is an input has the shape of the places that it belongs to."""
+    shapes: dict[str, Any] = {spec["name"]: spec["shape"] for spec in graph["inputs"]}
+    inputs = set(shapes)
+    for node in graph["nodes"]:
+        shapes[node["name"]] = node["shape"]
+        shapes.update(extra_shapes(node, shapes))
+    for spec in (*recipe["losses"], *recipe["metrics"]):
+        if spec["name"] in DETECTION_METRICS:  # `check_boxes` knows their arrays
+            continue
+        places = list(shapes[spec["output"]])
+        places = places[:-1] if spec["name"] in _BY_CLASS else places
+        for name in (spec["target"], spec["mask"]):
+            if name in inputs and list(shapes[name]) != places:
+                raise GraphError(
+                    f"The {spec['name']} of {spec['output']!r} is held against the input {name!r}:"
+                    f" it has the shape {list(shapes[name])}, not {places}."
+                )
 
 
 def _check_metrics(graph: Mapping[str, Any], recipe: Recipe) -> None:

@@ -48,10 +48,11 @@ class WithDecay(Optimizer):
 
     def steps(self, weights: Json, gradients: Json) -> Json:
         own, decay = self._o, self._o.get("weight_decay", 0.0) * self.factor
-        self._o = {**own, "weight_decay": 0.0}
+        self._o, clip, by = {**own, "weight_decay": 0.0}, self._clip, self._clipping(gradients)
+        self._clip = None  # gradients are clipped first, as they should be
         moved = {
             node: {
-                name: g + decay * weights[node][name] if self.decayed(name) else g
+                name: by * g + decay * weights[node][name] if self.decayed(name) else by * g
                 for name, g in values.items()
             }
             for node, values in gradients.items()
@@ -59,7 +60,7 @@ class WithDecay(Optimizer):
         try:
             return super().steps(weights, moved)
         finally:
-            self._o = own
+            self._o, self._clip = own, clip
 
 
 class DecayTwice(WithDecay):
@@ -135,7 +136,12 @@ def _other(optimizer: str, **factors: Any) -> type[Optimizer]:
         if self._o["name"] == optimizer:
             self._o = {**self._o, **{k: make(self._o[k]) for k, make in factors.items()}}
 
-    return type("OtherCoefficients", (Optimizer,), {"__init__": build})
+    def lr(self: Any) -> float:
+        own = Optimizer.lr.fget(self)  # type: ignore[attr-defined]
+        changed = self._o["name"] == optimizer and "lr" in factors
+        return float(factors["lr"](own) if changed else own)  # with a schedule, too
+
+    return type("OtherCoefficients", (Optimizer,), {"__init__": build, "lr": property(lr)})
 
 
 class AdadeltaEpsilonOutside(Optimizer):

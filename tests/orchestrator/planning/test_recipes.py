@@ -110,3 +110,15 @@ def test_a_mask_has_the_shape_of_what_it_selects() -> None:
 def test_every_shipped_workload_has_a_recipe_that_fits() -> None:
     for workload in workloads().values():
         recipes.check(workload.graph, workload.recipe)
+
+
+def test_a_target_that_is_an_input_has_the_shape_of_the_output() -> None:
+    g = Graph("coder")
+    x = g.input("x", (3,))
+    g.outputs(g.dense(x, 2, name="out"))
+    narrow = recipes.recipe(
+        batch=2, epochs=1, optimizer=recipes.sgd(0.1), metrics=[],
+        losses=[recipes.loss("mean-squared-error", "out", "x")],
+    )  # fmt: skip
+    with pytest.raises(GraphError, match=r"'out' is held against the input 'x'.*\[3\], not \[2\]"):
+        recipes.check(g.to_json(), narrow)
