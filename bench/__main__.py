@@ -1,4 +1,7 @@
-"""`python -m bench JOB DATA OUT`: run one job; every way to end is an event and an exit code."""
+"""`python -m bench JOB DATA OUT [WEIGHTS]`: run one job.
+
+Every way to end is an event and an exit code.
+"""
 
 import importlib
 import os
@@ -20,10 +23,11 @@ _THREAD_VARIABLES = (
 
 
 def main(arguments):
-    if len(arguments) != 3:
-        print("usage: python -m bench JOB DATA OUT", file=sys.stderr)
+    if len(arguments) not in (3, 4):
+        print("usage: python -m bench JOB DATA OUT [WEIGHTS]", file=sys.stderr)
         return 2
-    job_file, data, out = arguments
+    job_file, data, out = arguments[:3]
+    weights = arguments[3] if len(arguments) == 4 else None
     _hold_lifeline()
     try:
         job = formats.read_job(job_file)
@@ -35,7 +39,7 @@ def main(arguments):
             os.environ[name] = str(job["threads"])
     events = formats.Events(os.path.join(out, "events.jsonl"))
     events.write("hello", bench=__version__, python=sys.version.split()[0], pid=os.getpid())
-    outcome, message = _run(job, data, out, events)
+    outcome, message = _run(job, data, out, events, weights)
     if outcome != "ok":
         events.write("error", outcome=outcome, message=message[:4000])
     events.write("end")
@@ -43,7 +47,7 @@ def main(arguments):
     return EXIT.get(outcome, 1)
 
 
-def _run(job, data, out, events):
+def _run(job, data, out, events, weights):
     """(outcome, message); never raises."""
     start = time.monotonic()
     try:
@@ -54,9 +58,11 @@ def _run(job, data, out, events):
     events.write("phase", phase="import", seconds=round(time.monotonic() - start, 6))
     from bench import trial, verify
 
-    action = {"train": trial.run, "verify": verify.run}[job["action"]]
     try:
-        action(job, data, out, adapter, events)
+        if job["action"] == "train":
+            trial.run(job, data, out, adapter, events, weights)
+        else:
+            verify.run(job, data, out, adapter, events)
         return "ok", ""
     except formats.Unsupported as error:
         return "unsupported", str(error)

@@ -49,6 +49,16 @@ class Split:
         other._factor = self._factor
         return other
 
+    def array(self, name):
+        """An array as it is on disk."""
+        return self._arrays[name]
+
+    def with_arrays(self, arrays):
+        """The split with these in place of its own arrays of the same names."""
+        other = Split(dict(self._arrays, **arrays), None, self._targets)
+        other._factor = self._factor
+        return other
+
     def for_training(self, batch, seed, epoch, step):
         """The batch with what is drawn for this step; nothing here."""
         return batch

@@ -23,6 +23,10 @@ _CHOICES = {
 }
 
 
+_PLACES = ("job", "bench")
+"""Where a confound acts: in the job's graph, recipe or data, or in bench."""
+
+
 class BadJob(ValueError):
     """The job file is not one that this program can run."""
 
@@ -55,6 +59,15 @@ def read_job(path):
     threads = job.setdefault("threads", None)
     if threads is not None and not (isinstance(threads, int) and threads > 0):
         raise BadJob("job.threads must be null or a positive whole number")
+    weights = job.setdefault("weights", None)
+    if weights is not None and not isinstance(weights, str):
+        raise BadJob("job.weights must be null or a digest")
+    confounds = job.setdefault("confounds", [])
+    if not isinstance(confounds, list) or not all(
+        isinstance(each, dict) and isinstance(each.get("name"), str) and each.get("in") in _PLACES
+        for each in confounds
+    ):
+        raise BadJob("job.confounds must be a list of objects with a name and where it acts")
     return job
 
 

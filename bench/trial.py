@@ -19,8 +19,10 @@ from bench import (
     stack,
     step_sample,
     weights,
+    weights_file,
 )
 from bench.adapters.base import Options
+from bench.confounds import Confounds
 from bench.formats import Diverged
 
 clock = time.monotonic
@@ -28,23 +30,37 @@ _REPORTS = 10000
 """Progress is told once a second; of a trial that takes days, so often in the time so far."""
 
 
-def run(job, data_folder, out, adapter, events):
+def run(job, data_folder, out, adapter, events, weights_path=None):
+    """`weights_path`: the file of the weights that the job starts from, if it names any."""
+    confounds = Confounds(job)
     options = prepare(job, adapter, events)
     with events.phase("load"):
         splits = data.load(data_folder, job["data"], job["graph"], job["recipe"])
+        splits = confounds.splits(splits)
         splits = data.with_validation(splits, job["recipe"].get("stopping"))
+        given = {}
+        if job.get("weights"):
+            given = weights_file.read(weights_path, job["weights"], job["graph"])
     with events.phase("build"):
         model = adapter.build(job["graph"], job["recipe"], options)
         if job["setting"] == "matched":
-            model.load(weights.initial_weights(job["graph"], job["seed"]))
+            first = weights.initial_weights(job["graph"], job["seed"])
+            model.load(weights_file.over(first, given))
+        elif given:  # the framework's own, but for those of the file
+            model.load(weights_file.over(model.weights(), given))
         model.sync()
+    path = dict(model.path, **splits["train"].described())
+    if confounds.names:
+        path["confounds"] = confounds.names
     events.write(
         "model",
         parameters=weights.count(job["graph"]),
         weights_sha256=weights.digest(model.weights()),
-        path=dict(model.path, **splits["train"].described()),
+        path=path,
+        **weights_file.described(job["graph"], given),
     )
-    training = Training(job, model, splits, events)
+    model = confounds.model(model)
+    training = Training(job, model, splits, events, confounds)
     training.run()
     np.savez(os.path.join(out, "predictions.npz"), **training.predictions)
     digests = training.digests()
@@ -53,7 +69,7 @@ def run(job, data_folder, out, adapter, events):
     found["metrics"] = dict(training.metrics, **found["metrics"])
     if job["save"]:
         with events.phase("save"):
-            _save(model, out)
+            found.update(_save(model, out))
     if parts.wanted(job):  # the last: what is saved is as training left it
         with events.phase("parts", model.sync):
             found.update(parts.measure(job, model, splits["train"]))
@@ -87,8 +103,9 @@ def options_of(job):
 class Training:
     """Runs the epochs and keeps what they gave."""
 
-    def __init__(self, job, model, splits, events):
+    def __init__(self, job, model, splits, events, confounds=None):
         self._job, self._model, self._splits, self._events = job, model, splits, events
+        self._confounds = confounds or Confounds(job)
         self._recipe = job["recipe"]
         rows, batch = splits["train"].rows, self._recipe["batch"]
         self._steps_an_epoch = math.ceil(rows / batch)
@@ -168,8 +185,9 @@ class Training:
         host.take_seconds()  # what evaluation took
         self._model.train_epoch(self._batches(epoch), on_step)
         on_host = [1000 * seconds for seconds in host.take_seconds()]
-        if self.steps not in (1, self._warm):  # else the phase has just been ended
-            self._end_phase("train" if self.steps > self._warm else "warm-up")
+        evaluated = self._confounds.evaluate_in_time(self._model, self._splits, self._recipe)
+        if evaluated or self.steps not in (1, self._warm):  # else the phase has just been ended
+            self._end_phase("train" if self.steps >= self._warm else "warm-up")
         train_s = clock() - started
         losses = self._model.losses(handles)
         _check_finite(losses, epoch)
@@ -208,7 +226,9 @@ class Training:
                 batch = data.augmented(
                     batch, self._recipe["augment"], self._images, self._job["seed"], epoch, first
                 )
-            batch = train.for_training(batch, self._job["seed"], epoch, first)
+            batch = train.for_training(
+                self._confounds.batch(batch), self._job["seed"], epoch, first
+            )
             self.samples += len(rows)
             self._data_s += clock() - start
             yield batch
@@ -262,6 +282,7 @@ def _check_finite(losses, epoch):
 
 
 def _save(model, out):
+    """Keep the weights, in the canonical layout and as the framework does; how large that is."""
     flat = {
         node + "/" + name: value
         for node, parameters in model.weights().items()
@@ -270,4 +291,4 @@ def _save(model, out):
     np.savez(os.path.join(out, "weights.npz"), **flat)
     folder = os.path.join(out, "native")
     os.makedirs(folder)
-    model.save_native(folder)
+    return weights_file.saved_sizes(folder, model.save_native(folder))

@@ -121,7 +121,13 @@ class Model(abc.ABC):
 
     @abc.abstractmethod
     def save_native(self, folder):
-        """Save the model its own way; weights and optimiser state apart, where it can."""
+        """Save the model its own way: the weights, with running statistics and constants, in
+        `model` or `model.…`, the optimiser's state alone in `optimizer` or `optimizer.…`: the
+        sizes of both are measured.
+
+        Both may be folders. An optimiser without a state saves nothing. Returns None, or, where
+        this release can't save a state that it has, one sentence that says why.
+        """
 
 
 def given(name, values, batch):

@@ -7,15 +7,13 @@ go in or out. Where a flattened image goes anywhere else, it is brought to canon
 
 import numpy as np
 
-from bench.adapters.base import Prepared
 from bench.ops import ELEMENTWISE, at_size, shapes_of, sources
 
 
 class Layout:
     """Which vectors of a graph run through C,H,W, and how to turn arrays one way and the other."""
 
-    def __init__(self, graph, folds=True):
-        """`folds`: whether a vector may run through C,H,W, where that saves moving an image."""
+    def __init__(self, graph):
         self._nodes = {node["name"]: node for node in graph["nodes"]}
         shapes = shapes_of(graph)
         consumers = {}
@@ -26,7 +24,7 @@ class Layout:
         """{vector: [H, W, C]} for the vectors whose order inside is C,H,W."""
         self._kernels = {}
         for node in graph["nodes"]:
-            if folds and node["op"] == "flatten" and len(shapes[node["inputs"][0]]) == 3:
+            if node["op"] == "flatten" and len(shapes[node["inputs"][0]]) == 3:
                 chain, dense = [], []
                 if self._follow(node["name"], consumers, graph["outputs"], chain, dense):
                     image = shapes[node["inputs"][0]]
@@ -111,17 +109,12 @@ def value_in(value):
     return np.array(value.transpose(0, 3, 1, 2), order="C") if value.ndim == 4 else value
 
 
-def shape_for(graph, node, batch):
-    """The shape of a trained node's values for this batch: images may have any of their sizes.
-
-    A prepared batch has its images in NCHW, and none that no trained node depends on.
-    """
+def with_images_of(graph, batch):
+    """The graph with the shapes that it has for the images of this batch, which are NCHW."""
     for spec in graph["inputs"]:
         if spec.get("sizes") and spec["name"] in batch:
-            shape = batch[spec["name"]].shape
-            size = shape[2:4] if isinstance(batch, Prepared) else shape[1:3]
-            return shapes_of(at_size(graph, [int(extent) for extent in size]))[node["name"]]
-    return node["shape"]
+            return at_size(graph, list(batch[spec["name"]].shape[2:4]))
+    return graph
 
 
 def kernel_in(kernel):

@@ -9,7 +9,7 @@ import math
 
 import tensorflow as tf
 
-from bench.adapters.base import given
+from bench.adapters.base import given, weighted_sum
 from bench.ops import host_nodes
 
 Context = collections.namedtuple("Context", "values training native")
@@ -128,8 +128,9 @@ def variables_of(node, layer):
 
 def total_loss(recipe, values, batch):
     """The recipe's losses, weighted and added."""
-    losses = recipe["losses"]
-    return tf.add_n([spec["weight"] * _loss_of(spec, values, batch) for spec in losses])
+    return weighted_sum(
+        (spec["weight"], _loss_of(spec, values, batch)) for spec in recipe["losses"]
+    )
 
 
 def _loss_of(spec, values, batch):

@@ -78,6 +78,7 @@ class Reference(Model):
     def save_native(self, folder):
         flat = {n + "/" + k: v for n, p in self._weights.items() for k, v in p.items()}
         np.savez(os.path.join(folder, "model.npz"), **flat)
+        np.savez(os.path.join(folder, "optimizer.npz"), **self._optimizer.state())
 
     # ---- forward and backward, with room for a subclass to disturb what passes
 

@@ -26,6 +26,16 @@ class Optimizer:
         other._state = {key: list(slots) for key, slots in self._state.items()}
         return other
 
+    def state(self):
+        """{name: array} of all that it keeps from one step to the next."""
+        used = int(self._o["momentum"] > 0) if self._o["name"] == "sgd" else 2
+        kept = {
+            "{}/{}/{}".format(node, name, number): slot
+            for (node, name), slots in self._state.items()
+            for number, slot in enumerate(slots[:used])
+        }
+        return dict(kept, steps=np.array(self._t))
+
     @property
     def lr(self):
         """The recipe's learning rate, or the one that was set instead."""

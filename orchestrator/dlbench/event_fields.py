@@ -100,6 +100,10 @@ def _text_or_none(value: object) -> bool:
     return value is None or isinstance(value, str)
 
 
+def _texts_or_none(value: object) -> bool:
+    return value is None or (isinstance(value, list) and all(isinstance(x, str) for x in value))
+
+
 def _digest_or_none(value: object) -> bool:
     return value is None or (isinstance(value, str) and _DIGEST.fullmatch(value) is not None)
 
@@ -124,7 +128,15 @@ EVENTS: dict[str, dict[str, Callable[[Any], bool]]] = {
     "hello": {"bench": _text, "python": _text, "pid": _count},
     "phase": {"phase": _phase, "seconds": is_time},
     "stack": {"framework": _text, "version": _text},
-    "model": {"parameters": _count, "weights_sha256": _text, "path": _object},
+    "model": {
+        "parameters": _count,
+        "weights_sha256": _text,
+        "path": _object,
+        "weights_given": _count_or_none,
+        "weights_drawn": _count_or_none,
+        "drawn": _texts_or_none,
+        "constants_drawn": _count_or_none,
+    },
     "progress": {"epoch": _count, "step": _count, "steps": _count, "loss": _loss},
     "epoch": {
         "epoch": _count,
@@ -160,6 +172,9 @@ EVENTS: dict[str, dict[str, Callable[[Any], bool]]] = {
         "inference_ms": _times_or_none,
         "inference_rows": _count_or_none,
         "latency_ms": _times_or_none,
+        "model_bytes": _count_or_none,
+        "model_with_optimizer_bytes": _count_or_none,
+        "optimizer_state": _text_or_none,
         "forward_ms": _times_or_none,
         "backward_ms": _times_or_none,
         "weights_sha256": _digest_or_none,

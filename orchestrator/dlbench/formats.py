@@ -47,10 +47,14 @@ class Job(TypedDict):
     recipe: Mapping[str, Any]
     budget: dict[str, int | None]
     data: dict[str, Any]
+    confounds: list[dict[str, object]]
+    """What is wrong in it on purpose."""
     inference: bool
     deterministic: bool
     """Whether the framework is asked for kernels that repeat to the last bit."""
     save: bool
+    weights: str | None
+    """The SHA-256 of the file of weights that it starts from; None: those of the seed."""
 
 
 def check_version(

@@ -53,14 +53,19 @@ _NOTHING = {"PROTO", "FRAME"}
 
 def read_pickle(content: bytes) -> Any:
     """The value that the pickle holds. Old texts of bytes come as str in Latin-1."""
+    return read_first_pickle(content)[0]
+
+
+def read_first_pickle(content: bytes) -> tuple[Any, int]:
+    """The value of the pickle that the content begins with, and how many bytes that has."""
     stack: list[Any] = []
     memo: dict[int, Any] = {}
     try:
-        for opcode, argument, _ in pickletools.genops(content):
+        for opcode, argument, place in pickletools.genops(content):
             if opcode.name == "STOP":
                 if len(stack) != 1 or stack[0] is _MARK:
                     raise PickleError("it is damaged (it does not end with one value)")
-                return stack[0]
+                return stack[0], (place or 0) + 1
             _step(opcode.name, argument, stack, memo)
     except PickleError:
         raise
@@ -90,10 +95,10 @@ def _step(op: str, argument: Any, stack: list[Any], memo: dict[int, Any]) -> Non
         stack[-1].append(item)
     elif op == "SETITEMS":
         items = _since_mark(stack)
-        stack[-1].update(zip(items[::2], items[1::2], strict=True))
+        stack[-1].update(_table(items))
     elif op == "SETITEM":
         value, key = stack.pop(), stack.pop()
-        stack[-1][key] = value
+        stack[-1].update(_table([key, value]))
     elif op in _TUPLES:
         count = _TUPLES[op]
         stack[-count:] = [tuple(stack[-count:])]
@@ -102,7 +107,7 @@ def _step(op: str, argument: Any, stack: list[Any], memo: dict[int, Any]) -> Non
         stack.append(tuple(items) if op == "TUPLE" else items)
     elif op == "DICT":
         items = _since_mark(stack)
-        stack.append(dict(zip(items[::2], items[1::2], strict=True)))
+        stack.append(_table(items))
     elif op == "GLOBAL":
         stack.append(Name(*argument.split(" ", 1)))
     elif op == "STACK_GLOBAL":
@@ -112,14 +117,26 @@ def _step(op: str, argument: Any, stack: list[Any], memo: dict[int, Any]) -> Non
         arguments, what = stack.pop(), stack.pop()
         # how Python 3 writes bytes for Python 2, and the one call that stands for a plain value
         is_bytes = what == Name("_codecs", "encode") and arguments[1:] == ("latin1",)
-        stack.append(arguments[0].encode("latin-1") if is_bytes else Call(what, arguments))
+        if what == Name("collections", "OrderedDict") and arguments == ():
+            stack.append({})  # a plain value, too: dictionaries keep their order
+        else:
+            stack.append(arguments[0].encode("latin-1") if is_bytes else Call(what, arguments))
     elif op == "BUILD":
         state = stack.pop()
-        stack[-1].state = state
+        if not isinstance(stack[-1], dict):  # its attributes are no part of its content
+            stack[-1].state = state
     elif op == "BINPERSID":
         stack.append(Call(Name("", "persistent"), stack.pop()))
     elif op not in _NOTHING:
         raise PickleError(f"it has the instruction {op}, which no plain value needs")
+
+
+def _table(items: list[Any]) -> dict[Any, Any]:
+    """A dictionary of keys and values by turns. To hash a key that holds others may never end."""
+    for key in items[::2]:
+        if not isinstance(key, str | bytes | int | float | None):
+            raise PickleError("it has a dictionary whose keys are neither texts nor numbers")
+    return dict(zip(items[::2], items[1::2], strict=True))
 
 
 def _since_mark(stack: list[Any]) -> list[Any]:

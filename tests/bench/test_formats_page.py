@@ -10,8 +10,8 @@ from typing import get_type_hints
 
 import pytest
 
+from bench import confounds, stack
 from bench import formats as bench_formats
-from bench import stack
 from bench.adapters import numpy as numpy_adapter
 from dlbench.campaigns.about import CampaignAbout
 from dlbench.campaigns.certificate_file import Certificate, Check
@@ -87,6 +87,10 @@ def test_what_is_inside_of_a_key_is_named(title: str, key: str, kind: type) -> N
     assert {f"`{each.name}`" for each in fields(kind)} <= set(re.findall(r"`\w+`", meaning))
 
 
+def test_every_confound_that_bench_does_is_named() -> None:
+    assert [first.strip() for first, _ in rows("Confounds")] == list(confounds.NAMES)
+
+
 def test_every_attribute_and_parameter_of_a_node_is_named() -> None:
     table = {op: text for ops, text in rows("Graph") for op in re.findall(r"\w+", ops)}
     for workload in workloads().values():
@@ -129,6 +133,7 @@ def test_every_metric_of_a_trial_is_named() -> None:
         "samples": 3, "decoded_rows": 2, "inference_ms": [1.0], "inference_rows": 2,
         "latency_ms": [1.0] * 100, "forward_ms": [1.0], "backward_ms": [2.0],
         "metrics": dict.fromkeys(METRICS, 0.5),
+        "model_bytes": 7, "model_with_optimizer_bytes": 21,
     }  # fmt: skip
     for first in (
         "accuracy", "average-precision", "mean-absolute-error", "mean-squared-error", "perplexity",

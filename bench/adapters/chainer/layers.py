@@ -200,15 +200,26 @@ def _lstm(net, node, inputs, values):
     hx = cx = None
     if node["initial"]:
         hx, cx = (F.expand_dims(values[source], 0) for source in node["initial"])
-    rows = list(F.separate(x, axis=0))
-    if node["lengths"]:  # ragged: each row as long as it truly is
-        lengths = cuda.to_cpu(values[node["lengths"]])
-        rows = [row[: int(length)] for row, length in zip(rows, lengths)]
+    lengths = cuda.to_cpu(values[node["lengths"]]) if node["lengths"] else None
+    rows = _rows(x, lengths)
     hy, cy, ys = net.link(node)(hx, cx, rows)
     values[name + ":h"], values[name + ":c"] = hy[0], cy[0]
     if node["output"] == "last":
         return hy[0]
     return F.pad_sequence(ys, length=x.shape[1], padding=0.0) if node["lengths"] else F.stack(ys)
+
+
+def _rows(x, lengths):
+    """The rows of a batch of sequences, each as long as it truly is, cut out in one go."""
+    count, steps, features = x.shape
+    flat = F.reshape(x, (count * steps, features))
+    if lengths is None:
+        return list(F.split_axis(flat, count, 0, force_tuple=True))
+    # where a row ends, and where the one behind it begins
+    cuts = sorted({k * steps + end for k, n in enumerate(lengths) for end in (int(n), steps)})
+    places = {start: place for place, start in enumerate([0] + cuts[:-1])}
+    parts = F.split_axis(flat, cuts[:-1], 0, force_tuple=True)
+    return [parts[places[k * steps]] for k in range(count)]
 
 
 def _flatten(net, node, inputs, values):

@@ -136,14 +136,24 @@ class ChainerModel(Model):
     def _nodes_with_weights(self):
         return [node for node in self._graph["nodes"] if node["parameters"]]
 
+    def _second_biases(self):
+        """(node, arrays) of the second bias of each LSTM, where it learns."""
+        for node in self._nodes_with_weights():
+            if node["op"] == "lstm" and self._native:
+                yield node, [_array(each) for each in second_bias_of(self._net.link(node))]
+
     def weights(self):
-        return {
+        weights = {
             node["name"]: {
                 name: self._canonical(node, name, [_array(each) for each in arrays])
                 for name, arrays in arrays_of(node, self._net.link(node)).items()
             }
             for node in self._nodes_with_weights()
         }
+        for node, arrays in self._second_biases():  # the canonical bias is the sum of both
+            own = weights[node["name"]]
+            own["bias"] = own["bias"] + self._canonical(node, "bias", arrays)
+        return weights
 
     def load(self, weights):
         for node in self._nodes_with_weights():
@@ -151,6 +161,9 @@ class ChainerModel(Model):
                 value = self._layout.parameter_in(node, name, weights[node["name"]][name])
                 for each, part in zip(arrays, np.split(value, len(arrays))):
                     _array(each)[...] = self._net.xp.asarray(part)
+        for _, arrays in self._second_biases():
+            for array in arrays:
+                array[...] = 0
 
     def sync(self):
         if self._net.xp is not np:

@@ -158,7 +158,7 @@ class JaxModel(Model):
     def save_native(self, folder):
         from orbax import checkpoint
 
-        model = nnx.state(self._net(), (nnx.Param, nnx.BatchStat))
+        model = nnx.state(self._net(), nnx.Not(nnx.RngState))  # constants, too
         with checkpoint.StandardCheckpointer() as saver:
             for name, state in (("model", model), ("optimizer", self._slots)):
                 saver.save(os.path.join(os.path.abspath(folder), name), nnx.as_pure(state))

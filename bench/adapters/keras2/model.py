@@ -61,7 +61,8 @@ class BatchModel(FunctionalModel):
         K.batch_set_value(pairs)
 
     def save_native(self, folder):
-        self._net.save_weights(os.path.join(folder, "model.h5"))
+        whole = self._values.model(self._graph["outputs"])  # also what no loss reaches
+        whole.save_weights(os.path.join(folder, "model.h5"))
         state = {str(k): value for k, value in enumerate(self._net.optimizer.get_weights())}
         np.savez(os.path.join(folder, "optimizer.npz"), **state)
 

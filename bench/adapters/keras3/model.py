@@ -151,7 +151,9 @@ class FitModel(FunctionalModel):
             variable.assign(value)
 
     def save_native(self, folder):
-        self._net.save_weights(os.path.join(folder, "model.weights.h5"))
+        # the one that was compiled would save its optimiser's state with the weights
+        whole = self._values.model(self._graph["outputs"])
+        whole.save_weights(os.path.join(folder, "model.weights.h5"))
         state = self._read(self._net.optimizer.variables)
         state = {str(k): value for k, value in enumerate(state)}
         np.savez(os.path.join(folder, "optimizer.npz"), **state)

@@ -8,8 +8,9 @@ from mxnet import autograd, gluon
 from mxnet.gluon import rnn
 
 from bench.adapters.base import Model, Prepared
-from bench.adapters.channels_first import Layout, shape_for, value_in
+from bench.adapters.channels_first import Layout, value_in, with_images_of
 from bench.adapters.mxnet.layers import Layers, Net, own_lengths, parameters_of, second_bias
+from bench.adapters.mxnet.mixing import mix
 from bench.adapters.mxnet.parts import Parts, with_losses
 from bench.adapters.mxnet.training import (
     NAG,
@@ -24,6 +25,8 @@ from bench.ops import (
     host_nodes,
     nodes_for,
     read_by_losses,
+    shapes_of,
+    sizes_of,
     trained_nodes,
     values_of,
 )
@@ -57,6 +60,7 @@ class GluonModel(Model):
             for node in trained
             if node["op"] == "batchnorm" and node["unbiased"] and not native
         ]
+        self._before = None  # of the running variances, where they are made unbiased
         self._corrects_adam = corrects_adam(recipe, native)
         self._steps = 0
         self.path = self._describe_path(options, native)
@@ -115,24 +119,29 @@ class GluonModel(Model):
 
     def _loss_and_backward(self, batch):
         arrays = self._arrays(self._training.inputs, batch)
-        before = [self._layers.of(node).running_var.data().copy() for node in self._unbiased]
+        variances = [self._layers.of(node).running_var.data() for node in self._unbiased]
+        if self._before is None:
+            self._before = [mx.nd.zeros_like(variance) for variance in variances]
+        count = len(variances)
+        mix(self._before, [0.0] * count, variances, [1.0] * count)  # a copy
         loss = self._loss_of(arrays)
         loss.backward()
-        for node, old in zip(self._unbiased, before):
-            shape = shape_for(self._graph, node, batch)
-            self._unbias(node, old, arrays[0].shape[0] * int(np.prod(shape[:-1])))
+        self._unbias(variances, dict(zip(self._training.inputs, arrays)))
         return loss
 
-    def _unbias(self, node, old, rows):
+    def _unbias(self, variances, batch):
         """MXNet adds the biased variance: put the factor n/(n-1) on what it added."""
-        factor = rows / max(1.0, rows - 1.0)
-        variance = self._layers.of(node).running_var.data()
-        share = (factor - 1) * node["keep"]
-        if share:
-            # factor * variance - share * old, in one operation: (1 - lr·wd)·weight - lr·gradient
-            mx.nd.sgd_update(variance, old, lr=share, wd=-1 / node["keep"], out=variance)
-        else:
-            variance *= factor
+        rows = len(next(iter(batch.values())))
+        shapes = None
+        if self._unbiased and sizes_of(self._graph):
+            shapes = shapes_of(with_images_of(self._graph, batch))
+        factors, shares = [], []
+        for node in self._unbiased:
+            shape = shapes[node["name"]] if shapes else node["shape"]
+            n = rows * int(np.prod(shape[:-1]))
+            factors.append(n / max(1.0, n - 1.0))
+            shares.append((1 - factors[-1]) * node["keep"])
+        mix(variances, factors, self._before, shares)
 
     def train_step(self, batch):
         loss = self._loss_and_backward(batch)
@@ -188,20 +197,34 @@ class GluonModel(Model):
     def _nodes_with_weights(self):
         return [node for node in self._graph["nodes"] if node["parameters"]]
 
+    def _second_biases(self):
+        """(node, parameter) of the second bias of each LSTM, where it learns."""
+        for node in self._nodes_with_weights():
+            if node["op"] == "lstm" and self._native:
+                yield node, second_bias(self._layers.of(node))
+
     def weights(self):
-        return {
+        weights = {
             node["name"]: {
                 name: self._canonical(node, name, parameter.data(self._context))
                 for name, parameter in parameters_of(node, self._layers.of(node)).items()
             }
             for node in self._nodes_with_weights()
         }
+        for node, parameter in self._second_biases():  # the canonical bias is the sum of both
+            second = self._canonical(node, "bias", parameter.data(self._context))
+            own = weights[node["name"]]
+            own["bias"] = own["bias"] + second
+        return weights
 
     def load(self, weights):
+        self._before = None  # else what is not a number there would stay
         for node in self._nodes_with_weights():
             for name, parameter in parameters_of(node, self._layers.of(node)).items():
                 value = self._layout.parameter_in(node, name, weights[node["name"]][name])
                 parameter.set_data(mx.nd.array(value, self._context))
+        for _, parameter in self._second_biases():
+            parameter.set_data(mx.nd.zeros(parameter.shape, self._context))
 
     def sync(self):
         mx.nd.waitall()

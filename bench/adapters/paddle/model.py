@@ -6,7 +6,7 @@ import numpy as np
 import paddle
 
 from bench.adapters.base import Model, Prepared, weighted_sum
-from bench.adapters.channels_first import Layout, shape_for, value_in
+from bench.adapters.channels_first import Layout, value_in, with_images_of
 from bench.adapters.paddle.layers import Net, parameter_in, parameter_out, tensors_of
 from bench.adapters.paddle.training import clip, loss_of, optimizer_of
 from bench.formats import Unsupported
@@ -14,6 +14,8 @@ from bench.ops import (
     host_nodes,
     nodes_for,
     read_by_losses,
+    shapes_of,
+    sizes_of,
     trained_nodes,
     values_of,
 )
@@ -96,12 +98,14 @@ class PaddleModel(Model):
 
     def _loss_and_backward(self, batch):
         kept = [self._variance(node) * node["keep"] for node in self._unbiased]
+        batch = self.prepared(batch)
         loss = self._loss_of(batch)
         loss.backward()
         rows = len(next(iter(batch.values())))
+        graph = with_images_of(self._graph, batch) if sizes_of(self._graph) else None
         for node, old in zip(self._unbiased, kept):
             # Paddle keeps the biased variance: put the factor n/(n-1) into what it has added
-            shape = shape_for(self._graph, node, batch)
+            shape = shapes_of(graph)[node["name"]] if graph else node["shape"]
             n = rows * int(np.prod(shape[:-1]))
             variance = self._variance(node)
             paddle.assign(old + (variance - old) * (n / (n - 1.0)), variance)
@@ -160,20 +164,32 @@ class PaddleModel(Model):
     def _nodes_with_weights(self):
         return [node for node in self._graph["nodes"] if node["parameters"]]
 
+    def _second_biases(self):
+        """(node, tensor) of the second bias of each LSTM, where it learns."""
+        for node in self._nodes_with_weights():
+            if node["op"] == "lstm" and self._native:
+                yield node, self._net.layer(node).bias_hh_l0
+
     def weights(self):
-        return {
+        weights = {
             node["name"]: {
                 name: self._canonical(node, name, tensor)
                 for name, tensor in tensors_of(node, self._net.layer(node)).items()
             }
             for node in self._nodes_with_weights()
         }
+        for node, tensor in self._second_biases():  # the canonical bias is the sum of both
+            own = weights[node["name"]]
+            own["bias"] = own["bias"] + self._canonical(node, "bias", tensor)
+        return weights
 
     def load(self, weights):
         for node in self._nodes_with_weights():
             for name, tensor in tensors_of(node, self._net.layer(node)).items():
                 value = parameter_in(self._layout, node, name, weights[node["name"]][name])
                 tensor.set_value(np.ascontiguousarray(value))
+        for _, tensor in self._second_biases():
+            tensor.set_value(np.zeros(tensor.shape, np.float32))
 
     def sync(self):
         if self._device == "gpu":

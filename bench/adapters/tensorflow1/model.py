@@ -164,4 +164,9 @@ class SessionModel(Model):
 
     def save_native(self, folder):
         for name, saver in self._savers.items():
-            saver.save(self._session, os.path.join(folder, name), write_meta_graph=False)
+            saver.save(
+                self._session,
+                os.path.join(folder, name),
+                latest_filename=name + ".checkpoint",
+                write_meta_graph=False,
+            )

@@ -144,7 +144,10 @@ class FunctionModel(Model):
 
     def save_native(self, folder):
         self._net.save_weights(os.path.join(folder, "model.weights.h5"))
-        tf.train.Checkpoint(optimizer=self._optimizer).write(os.path.join(folder, "optimizer"))
+        # a checkpoint of the optimiser itself holds, by release, the weights too or no slots
+        state = self._optimizer.variables
+        state = [_raw(variable) for variable in (state() if callable(state) else state)]
+        tf.train.Checkpoint(variables=state).write(os.path.join(folder, "optimizer"))
 
 
 def _raw(variable):

@@ -18,16 +18,13 @@ from bench.weights import is_state
 class TorchModel(Model):
     def __init__(self, graph, recipe, options):
         self._graph, self._recipe = graph, recipe
-        self._channels_last = tuned.channels_last(graph, options)
-        self._layout = Layout(graph, folds=not self._channels_last)
+        self._layout = Layout(graph)
         on_gpu = options.device == "gpu"
         self._device = torch.device("cuda", options.gpu) if on_gpu else torch.device("cpu")
         native = self._native = options.setting == "native"
         compiled = options.variant == "compile"
         on_host = {node["name"]: host_call(node, compiled) for node in host_nodes(graph)}
         self._net = Net(graph, self._layout, native, on_host).to(self._device)
-        if self._channels_last:
-            self._net.to(memory_format=torch.channels_last)
         self._trained = trained_nodes(graph, recipe)
         self._training_steps = steps_of(self._trained, read_by_losses(recipe))
         outputs = graph["outputs"]
@@ -45,17 +42,14 @@ class TorchModel(Model):
         self._corrects_adam = corrects_adam(recipe, native)
         self.path = {
             "loop": options.variant,
-            "layout": self._layout_name(native and compiled),
+            "layout": "the compiler's" if native and compiled else "NCHW",
             "adam": "epsilon corrected each step" if self._corrects_adam else "as it is",
             "weight decay": "on every parameter" if native else "on kernels and tables",
         }
         if options.variant == "tuned":
-            self.path["tuned"] = tuned.tricks(graph, recipe, options)
+            self.path["tuned"] = tuned.tricks(recipe, options)
         if host_nodes(graph):
             self.path["host node"] = "custom operator" if compiled else "called between layers"
-
-    def _layout_name(self, compilers):
-        return "NHWC" if self._channels_last else "the compiler's" if compilers else "NCHW"
 
     def _parameters(self):
         """(node, canonical name, tensor) of everything that learns."""
@@ -77,14 +71,9 @@ class TorchModel(Model):
     def prepared(self, batch):
         if isinstance(batch, Prepared):
             return batch
-        tensors = {k: self._tensor(v) for k, v in batch.items()}
+        tensors = {k: torch.from_numpy(value_in(v)) for k, v in batch.items()}
         # indices, labels and lengths are int64 in PyTorch: before 1.8 it takes nothing else
         return Prepared((k, t if t.is_floating_point() else t.long()) for k, t in tensors.items())
-
-    def _tensor(self, value):
-        if self._channels_last and value.ndim == 4:
-            return torch.from_numpy(value).permute(0, 3, 1, 2)
-        return torch.from_numpy(value_in(value))
 
     def _tensors(self, batch):
         """The batch on the device."""
@@ -159,14 +148,24 @@ class TorchModel(Model):
     def _nodes_with_weights(self):
         return [node for node in self._graph["nodes"] if node["parameters"]]
 
+    def _second_biases(self):
+        """(node, tensor) of the second bias of each LSTM, where it learns."""
+        for node in self._nodes_with_weights():
+            if node["op"] == "lstm" and self._native:
+                yield node, self._net.layer(node).bias_hh_l0
+
     def weights(self):
-        return {
+        weights = {
             node["name"]: {
                 name: self._canonical(node, name, tensor)
                 for name, tensor in tensors_of(node, self._net.layer(node)).items()
             }
             for node in self._nodes_with_weights()
         }
+        for node, tensor in self._second_biases():  # the canonical bias is the sum of both
+            own = weights[node["name"]]
+            own["bias"] = own["bias"] + self._canonical(node, "bias", tensor)
+        return weights
 
     def load(self, weights):
         with torch.no_grad():
@@ -174,6 +173,8 @@ class TorchModel(Model):
                 for name, tensor in tensors_of(node, self._net.layer(node)).items():
                     value = self._layout.parameter_in(node, name, weights[node["name"]][name])
                     tensor.copy_(torch.from_numpy(np.ascontiguousarray(value)))
+            for _, tensor in self._second_biases():
+                tensor.zero_()
 
     def sync(self):
         if self._device.type == "cuda":

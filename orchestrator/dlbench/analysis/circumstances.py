@@ -38,6 +38,7 @@ def circumstances(groups: Sequence[Group]) -> tuple[str, ...]:
         f"{memory} MiB allowed" if memory else "",
         *changes_words(rows),
         scale_words(rows),
+        weights_words(rows),
     )
     return tuple(part for part in parts if part)
 
@@ -46,6 +47,11 @@ def cautions_of(groups: Sequence[Group]) -> Iterator[str]:
     """What a reader has to know before any number of these groups."""
     rows = [row for group in groups for row in group.rows]
     sources = {row["data_source"] for row in rows}
+    if altered := {group.name for group in groups if group.confounds}:
+        yield (
+            f"{count(len(altered), 'contender is', 'contenders are')} altered on purpose: such"
+            " numbers show what a fault does, not what a framework does."
+        )
     if "synthetic" in sources:
         what = "The data are synthetic" if len(sources) == 1 else "Some of the data are synthetic"
         yield f"{what}: accuracies and errors mean nothing."
@@ -54,6 +60,7 @@ def cautions_of(groups: Sequence[Group]) -> Iterator[str]:
         yield f"Training was cut to {steps} steps: qualities are not those of a whole training."
     if fewer := rows_words(rows):
         yield f"Only {fewer} were used: qualities are not those of a whole training."
+    yield from _start_cautions(rows)
     busy = {group.name: load for group in groups if (load := others_load(group)) > BUSY}
     if busy:
         most = max(busy, key=lambda name: busy[name])
@@ -85,7 +92,7 @@ def others_percent(row: Row) -> float | None:
 
 
 def group_notes(group: Group) -> Iterator[str]:
-    """What stands beside a group's number, in a few words each."""
+    """What stands beside a group's number, in a few words each; its name says its confounds."""
     failed, interrupted = len(group.failed), len(group.interrupted)
     if failed:
         yield f"{failed} of {count(len(group.rows), 'run')} failed"
@@ -117,7 +124,8 @@ def with_notes(trials: pl.DataFrame) -> pl.DataFrame:
     notes: dict[str, str] = {}
     for case in cases:
         for group in case.groups:
-            shared = list(group_notes(group))
+            altered = [f"altered on purpose ({group.confounds})"] if group.confounds else []
+            shared = [*altered, *group_notes(group)]
             measured = group.measured(TRAINING)
             times = [float(row[TRAINING.column]) for row in measured]
             odd = {measured[i]["id"] for i in outlying_trials(times, groups=watched)}
@@ -160,6 +168,36 @@ def changes_words(rows: Sequence[Row]) -> tuple[str, ...]:
     every = [set(row["changes"].split()) - set(row["point"].split()) for row in rows]
     shared = set.intersection(*every) if every else set()
     return tuple(sorted(change for change in shared if not change.startswith("batch=")))
+
+
+def weights_words(rows: Sequence[Row]) -> str:
+    """`started from weights backbone.npz (1f2e3d4c…)`; empty where the seed drew them all."""
+    files = sorted({(str(r["weights_file"]), str(r["weights"])) for r in rows if r["weights"]})
+    if not files:
+        return ""
+    named = " and ".join(f"{name} ({digest[:8]}…)" for name, digest in files)
+    drawn = _several(r["weights_drawn"] or None for r in rows if r["weights"])
+    rest = f", {drawn} parameters drawn" if drawn else ""
+    some = "" if all(row["weights"] for row in rows) else "some "
+    return f"{some}started from weights {named}{rest}"
+
+
+def _start_cautions(rows: Sequence[Row]) -> Iterator[str]:
+    """What the first weights mean for the numbers."""
+    if words := weights_words(rows):
+        yield (
+            f"Trials {words.removeprefix('some ')}: their repeats differ by batches and dropout,"
+            " not by these weights."
+        )
+    random = [row for row in rows if row["constants_drawn"]]
+    if random:
+        layers = _several(row["constants_drawn"] for row in random)
+        where = " and ".join(sorted({str(row["workload"]) for row in random}))
+        yield (
+            f"The backbone of {where} was drawn from the seed: {layers} of its layers never learn"
+            " and hold random numbers. Qualities are not those of a backbone that was trained"
+            " before; `--weights` starts from one."
+        )
 
 
 def _several(values: Iterable[Any]) -> str:

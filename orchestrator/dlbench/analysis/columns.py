@@ -68,6 +68,11 @@ TRIALS = (
     Column("memory_limit_bytes", pl.Int64, "limit of memory; null: none"),
     Column("parameters", pl.Int64, "trained numbers of the model"),
     Column("weights_sha256", pl.String, "digest of the initial weights"),
+    Column("weights", pl.String, "digest of the file of weights it started from; else empty"),
+    Column("weights_file", pl.String, "the name of that file"),
+    Column("weights_given", pl.Int64, "parameters that came from the file; null: there is none"),
+    Column("weights_drawn", pl.Int64, "parameters that the file did not have"),
+    Column("constants_drawn", pl.Int64, "layers that never learn and had random numbers"),
     Column("final_weights_sha256", pl.String, "digest of the weights that it ended with"),
     Column("predictions_sha256", pl.String, "digest of its predictions of the test split"),
     Column("losses_sha256", pl.String, "digest of the losses of all its steps"),
@@ -143,6 +148,8 @@ METRICS = (
     Column("step_ms_sd", pl.Float64, "standard deviation of the steady steps"),
     Column("throughput", pl.Float64, "rows a second at the median step"),
     Column("host_ms_mean", pl.Float64, "of a step, what a host node took; null: there is none"),
+    Column("model_bytes", pl.Float64, "the saved model, weights alone; null: it was not saved"),
+    Column("model_with_optimizer_bytes", pl.Float64, "the same with the optimiser's state"),
     Column(
         "forward_ms", pl.Float64, "of a detector's step, the loss alone: median, measured apart"
     ),

@@ -21,9 +21,11 @@ import polars as pl
 from dlbench.analysis.metrics import OF_SEEDS, Metric
 from dlbench.analysis.sessions import sessions_of
 from dlbench.campaigns.outcomes import Outcome
+from dlbench.confounds.confound import marked
 from dlbench.errors import unknown
 from dlbench.statistics.measurements import Measurements
 
+ALTERED = "altered on purpose"
 BY = ("release", "device", "variant", "engine")
 _CHOSEN = ("workload", "release", "variant", "device", "setting", "engine", "point", "kernels")
 _USUAL = {"device": "cpu", "setting": "matched", "point": "", "kernels": ""}
@@ -31,7 +33,8 @@ _USUAL = {"device": "cpu", "setting": "matched", "point": "", "kernels": ""}
 _READ = (
     *_CHOSEN, "id", "campaign", "seed", "round", "index", "outcome", "certified", "machine",
     "started", "wall_s", "data", "data_source", "budget_epochs", "budget_steps", "batch", "threads",
-    "changes", "scale", "train_rows", "test_rows",
+    "changes", "confounds", "scale", "train_rows", "test_rows", "weights", "weights_file",
+    "weights_given", "weights_drawn", "constants_drawn",
     "cpus", "memory_limit_bytes", "threads_used", "one_core", "cores", "machine_cores",
     "switches_cover", "loss", "final_weights_sha256", "predictions_sha256", "losses_sha256",
     "system_cpu_percent_mean", "cpu_percent_mean",
@@ -55,7 +58,7 @@ class Group:
     """The trials of one contender in one case."""
 
     name: str
-    """The contender: a release, with its variant where it ran in several."""
+    """The contender: a release, with its variant where it ran in several, and its confounds."""
     case: str
     """The label of its case."""
     conditions: Conditions
@@ -82,8 +85,21 @@ class Group:
         return all(row["certified"] is True for row in self.rows)
 
     @property
+    def confounds(self) -> str:
+        """What is wrong in it on purpose; empty: nothing."""
+        return str(self.rows[0].get("confounds") or "")
+
+    @property
+    def unranked(self) -> str:
+        """Why it is never ranked, in two words; empty: it may be."""
+        words = {"no": "not certified", "not checked": "proof not made", "altered": ALTERED}
+        return words.get(self.proof, "")
+
+    @property
     def proof(self) -> str:
-        """`yes`, `no`, or `not checked`."""
+        """`yes`, `no`, `not checked`, or `altered`: it is another model on purpose."""
+        if self.confounds and not self.certified:
+            return "altered"
         refused = any(row["certified"] is False for row in self.rows)
         return "yes" if self.certified else "no" if refused else "not checked"
 
@@ -142,6 +158,7 @@ class Group:
             finished=(*(True for _ in measured), *(False for _ in failed)),
             sessions=tuple(str(row["session"]) for row in every),
             certified=self.certified,
+            altered=self.proof == "altered",
             complete=bool(self.complete),
             data=self.conditions.data,
             machine=self.conditions.machine,
@@ -248,6 +265,7 @@ def _conditions(row: Row) -> Conditions:
     if row["train_rows"] is not None:
         scale.append(f"{row['train_rows']:,} rows")
     scale += [change for change in row["changes"].split() if not change.startswith("batch=")]
+    scale += [f"weights {row['weights'][:16]}"] if row["weights"] else []
     return Conditions(str(row["machine"] or ""), str(row["data"] or ""), ", ".join(scale))
 
 
@@ -258,6 +276,7 @@ def _groups(rows: Sequence[Row], by: str, case: str) -> tuple[Group, ...]:
         name = str(row[by])
         if name in several:
             name = f"{name}:{row['variant']}"
+        name = marked(name, str(row["confounds"] or "").split())
         named.setdefault(name, {}).setdefault(_conditions(row), []).append(row)
     groups = []
     # "gpu is faster than cpu" reads better than the reverse.

@@ -21,6 +21,7 @@ from dlbench.statistics.measurements import (
     MEMORY,
     SCORE,
     SHARE,
+    SIZE,
     THROUGHPUT,
     TIME,
     USE,
@@ -185,9 +186,20 @@ MEAN_MEMORY = Metric(
     in_report=True,
 )  # fmt: skip
 
+MODEL_SIZE = Metric(
+    "model_bytes", "Saved model", "size of the saved weights (bytes)", SIZE, "model_size", "MB",
+    1e-6, in_report=True,
+)  # fmt: skip
+MODEL_SIZE_WITH_STATE = Metric(
+    "model_with_optimizer_bytes", "Saved model with optimiser state",
+    "size of the saved weights and optimiser state (bytes)", SIZE, unit="MB", factor=1e-6,
+    in_report=True,
+)  # fmt: skip
+
 KNOWN = (
     TRAINING, SPEED, STEP, FORWARD, BACKWARD, HOST, PADDING, *QUALITY, PEAK_MEMORY, MEAN_MEMORY,
-    GPU_MEMORY, GPU_ENERGY, CPU_ENERGY, CPU, CPU_USE, GPU_USE, FIRST_EPOCH,
+    GPU_MEMORY, GPU_ENERGY, CPU_ENERGY, CPU, CPU_USE, GPU_USE, MODEL_SIZE,
+    MODEL_SIZE_WITH_STATE, FIRST_EPOCH,
     FIRST_EPOCH_EXCESS, INFERENCE, LATENCY, LATENCY_P99, *ON_TRAINING_ROWS, PEAK_EPOCH, *AT_PEAK,
     Metric("loss", "Training loss", "training loss of the last epoch", error_kind("training loss")),
     Metric("best_epoch", "Epoch of the result", "epoch of the result", EPOCH, judged=False),

@@ -114,12 +114,15 @@ def _only_of_framework(
 
 
 def _cells(trials: pl.DataFrame, metric: Metric) -> dict[_Cell, Group]:
-    """The largest group of every contender, by release and what else was chosen."""
+    """The largest group of every contender, by release and what else was chosen; one with
+    confounds is no release's."""
     if metric.column not in trials.columns:
         trials = trials.with_columns(pl.lit(None, dtype=pl.Float64).alias(metric.column))
     largest: dict[_Cell, Group] = {}
     for case in cases_of(trials, "release", (metric.column,)):
         for group in case.groups:
+            if group.confounds:
+                continue
             row = group.rows[0]
             cell = tuple(
                 str(row[key])
@@ -142,9 +145,9 @@ def _inside(trials: pl.DataFrame, release: str, metric: Metric) -> Iterator[_Par
     if not measured:
         raise UserError(f"No trial has a {metric.words}.", "Choose another metric.")
     for case in measured:
-        before = [g for g in case.groups if release in (g.name, g.release)]
+        before = [g for g in case.groups if release in (g.name, "" if g.confounds else g.release)]
         for group in case.groups:
-            if not any(group is one for one in before):
+            if not group.confounds and not any(group is one for one in before):
                 own = [g for g in before if _conditioned(g) == _conditioned(group)] or before[:1]
                 name = f"{group.name} (against {release}) on {case.label}"
                 yield name, group, own[0] if own else None

@@ -10,7 +10,19 @@ from dlbench.campaigns.plan_file import PlannedTrial
 from dlbench.errors import UserError, unknown
 from dlbench.planning.plan import Trial
 
-KEYS = ("release", "workload", "device", "setting", "variant", "engine", "seed", "point")
+NONE = "none"
+"""`confounds=none`: what is not altered."""
+KEYS = (
+    "release",
+    "workload",
+    "device",
+    "setting",
+    "variant",
+    "engine",
+    "seed",
+    "point",
+    "confounds",
+)
 
 
 def parse_only(text: str) -> dict[str, list[str]]:
@@ -65,6 +77,8 @@ def _is_wanted(trial: PlannedTrial, wanted: Mapping[str, list[str]]) -> bool:
 
 
 def _value(trial: Trial, key: str) -> str:
+    if key == "confounds":
+        return " ".join(trial.confounds) or NONE
     return str(getattr(trial, key))
 
 
@@ -73,6 +87,8 @@ def _matches(trial: Trial, key: str, value: str) -> bool:
     own = _value(trial, key)
     if key == "point":  # all trials that have these values, whatever else was swept
         return set(value.split()) <= set(own.split())
+    if key == "confounds":  # by name, whatever its parameters
+        return own == value or value in (each.partition(":")[0] for each in own.split())
     if key != "release":
         return own == value
     name, _, variant = value.partition(":")

@@ -20,7 +20,7 @@ from dlbench.shapes import parsed_moment
 
 _PLAIN = (
     "release", "workload", "device", "engine", "setting", "variant", "seed", "repeat", "round",
-    "index", "outcome", "reason", "certified", "certificate", "machine", "wall_s", "lock",
+    "index", "outcome", "reason", "certificate", "machine", "wall_s", "lock",
 )  # fmt: skip
 _SCALE = {
     "budget_epochs": "epochs",
@@ -34,6 +34,7 @@ _SCALE = {
     "train_rows": "rows",
     "test_rows": "test_rows",
 }
+_MODEL = ("parameters", "weights_sha256", "weights_given", "weights_drawn", "constants_drawn")
 _KERNEL_PEAK = "memory_peak_bytes"
 """In trial.json: the peak of all of a trial's processes, by the kernel."""
 _RESOURCE = {"resource_source": "source", "resource_samples": "samples"}
@@ -59,7 +60,7 @@ def read_trials(sources: Sequence[CampaignSource]) -> Tables:
     owners: list[str] = []
     folders: dict[str, Path] = {}
     for planned, name, content in _distinct(_read(sources)):
-        rows.append(_row(name, planned.campaign, content))
+        rows.append(_row(name, planned, content))
         folders[name] = planned.folder
         curve = content.get("curve", [])
         points += curve
@@ -106,11 +107,12 @@ def _distinct(
         yield planned, name, content
 
 
-def _row(name: str, campaign: str, content: dict[str, Any]) -> dict[str, Any]:
+def _row(name: str, planned: PlannedTrial, content: dict[str, Any]) -> dict[str, Any]:
     framework, _, version = content["release"].partition("@")
     scale, resources = content.get("scale", {}), content.get("resources", {})
     model, stack, cores = (content.get(key, {}) for key in ("model", "stack", "cores"))
     ended_with = content.get("ended_with", {})
+    confounds = content.get("confounds") or planned.trial.confounds
     row = _renamed(content["metrics"], _TAKEN)
     row |= {key: value for key, value in resources.items() if key not in ("per_phase", "samples")}
     row |= {own: resources.get(theirs) for own, theirs in _RESOURCE.items()}
@@ -122,7 +124,7 @@ def _row(name: str, campaign: str, content: dict[str, Any]) -> dict[str, Any]:
         "changes": " ".join(scale.get("changes", ())),
         "scale": scale.get("name", ""),
         "started": parsed_moment(content["started"]),
-        "campaign": campaign,
+        "campaign": planned.campaign,
         "framework": framework,
         "version": version,
         "kernels": "deterministic" if scale.get("deterministic") else "",
@@ -135,9 +137,12 @@ def _row(name: str, campaign: str, content: dict[str, Any]) -> dict[str, Any]:
         "final_weights_sha256": ended_with.get("weights_sha256"),
         "predictions_sha256": ended_with.get("predictions_sha256"),
         "losses_sha256": ended_with.get("losses_sha256"),
-        "parameters": model.get("parameters"),
-        "weights_sha256": model.get("weights_sha256"),
-        "confounds": " ".join(content.get("confounds", ())),
+        **{key: model.get(key) for key in _MODEL},
+        "weights": scale.get("weights", ""),
+        "weights_file": scale.get("weights_file", ""),
+        "confounds": " ".join(confounds),
+        # a model with confounds is not the workload's, whatever a file says
+        "certified": False if confounds else content.get("certified"),
     }
     row.pop("source", None)
     return row

@@ -46,6 +46,8 @@ class Certificate:
     reason: str = ""
     setting: str = "matched"
     """`native`: no proof, but what the framework's own defaults change."""
+    confounds: tuple[str, ...] = ()
+    """What was altered on purpose: the proof is that it is altered just so, and in nothing else."""
 
     @property
     def faults(self) -> list[str]:
@@ -77,7 +79,7 @@ _ANY_ERROR = optional(number())
 _CHECKS = list_of(record_of(Check, name=label, error=_error, tolerance=_error), 1000)
 _CERTIFICATE = record_of(
     Certificate, key=identity, release=label, workload=label, variant=label, device=label,
-    engine=label, setting=label, checks=_CHECKS,
+    engine=label, setting=label, checks=_CHECKS, confounds=list_of(label, 100),
 )  # fmt: skip
 
 
@@ -87,7 +89,9 @@ def read_certificate(path: Path) -> Certificate | None:
     def checked(content: Any) -> Certificate:
         check_version(content, VERSION, path)
         own = _CERTIFICATE(content)
-        return Certificate(**{**own, "checks": tuple(Check(**check) for check in own["checks"])})
+        checks = tuple(Check(**check) for check in own["checks"])
+        confounds = tuple(own.get("confounds", ()))
+        return Certificate(**{**own, "checks": checks, "confounds": confounds})
 
     found: Certificate | None = read_record(path, checked)
     return found

@@ -80,6 +80,7 @@ _METRICS = table_of(
         **dict.fromkeys(_STEPS, _MS),
         **dict.fromkeys(_COUNTS, optional(number(0, MOST_COUNTED))),
         "throughput": _POSITIVE,
+        **dict.fromkeys(("model_bytes", "model_with_optimizer_bytes"), _BYTES),
         "padding_share": optional(number(0.0, 1.0)),
     },
     _MOST_METRICS,
@@ -100,7 +101,10 @@ _RESOURCES = record(fields_of(
          "rss_main_peak_bytes", "gpu_memory_peak_bytes"), _BYTES),
     **dict.fromkeys(("gpu_power_w_mean", "gpu_energy_j"), _POSITIVE),
 ))  # fmt: skip
-_MODEL = table_of(anything, {"parameters": COUNT, "weights_sha256": label})
+_MODEL = table_of(anything, {
+    "parameters": COUNT, "weights_sha256": label,
+    **dict.fromkeys(("weights_given", "weights_drawn", "constants_drawn"), optional(COUNT)),
+})  # fmt: skip
 _SWITCHES = table_of(anything, {"covers": list_of(label, 10)})
 _STACK = table_of(
     anything,
@@ -124,7 +128,7 @@ _FIELDS: dict[str, Shape] = {
     "stack": _STACK,
     "scale": record_of(
         Scale, data=label, source=label, setting=label, cpus=optional(number(0.0, 1e6)),
-        name=label, changes=list_of(label, 100),
+        name=label, changes=list_of(label, 100), weights=label, weights_file=label,
     ),
     "cores": record_of(
         TrialCores, allotted=optional(number(0.0, 1e6)), pinned=list_of(COUNT, 100_000),

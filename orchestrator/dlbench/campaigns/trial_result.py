@@ -54,6 +54,10 @@ class Scale:
     test_rows: int | None = None
     changes: list[str] = field(default_factory=list)
     """What differs from the workload's recipe: `optimizer.lr=0.1`."""
+    weights: str = ""
+    """The digest of the weights that it started from; empty: those of the seed."""
+    weights_file: str = ""
+    """The name of the file that they came from."""
     deterministic: bool = False
     """Whether the framework was asked for kernels that repeat to the last bit."""
 
@@ -212,6 +216,9 @@ def _at_the_end(result: Mapping[str, Any]) -> Metrics:
     found: Metrics = {
         f"train_{name}": value for name, value in named(result.get("train_metrics") or {}).items()
     }
+    for name in ("model_bytes", "model_with_optimizer_bytes"):
+        if result.get(name) is not None:
+            found[name] = float(result[name])
     if result.get("decoded_rows"):
         found["decoded_rows"] = float(result["decoded_rows"])
     passes, latencies = sorted(result.get("inference_ms") or ()), result.get("latency_ms")

@@ -26,6 +26,7 @@ from dlbench.cli import (
     show,
     verify,
     watch,
+    weights,
 )
 from dlbench.errors import UserError
 from dlbench.plain_json import printable
@@ -57,6 +58,7 @@ export.register(app)
 app.add_typer(listing.app, name="list")
 app.add_typer(images.app, name="images")
 app.add_typer(data.app, name="data")
+app.add_typer(weights.app, name="weights")
 doctor.register(app)
 search_path.add_path_option(app, {"run", "plan", "verify", "show", "doctor"})
 search_path.add_path_option(
@@ -64,6 +66,7 @@ search_path.add_path_option(
 )
 search_path.add_path_option(images.app, {"build", "list", "verify", "prune"})
 search_path.add_path_option(data.app, {"list", "fetch", "verify", "path"})
+search_path.add_path_option(weights.app, {"convert"})
 
 
 @app.callback(invoke_without_command=True)

@@ -117,6 +117,8 @@ def _lines(one: JudgedClaim) -> Iterator[tuple[str, str]]:
         for text in some(list(verdict.measured), _MOST_LINES):
             yield "measured", f"{text}{mark}"
         yield from _said(verdict)
+    if one.gap:
+        yield "the gap", f"{one.gap[:1].upper()}{one.gap[1:]}."
     for text in some(list(one.published), _MOST_LINES):
         yield "published", text
     if one.claim.differs:

@@ -74,3 +74,12 @@ def campaigns(incomplete: str) -> list[str]:
         return [str(folder) for folder in campaign_folders()]
 
     return _beginning(names, incomplete)
+
+
+def confounds(incomplete: str) -> list[str]:
+    def names() -> Iterable[str]:
+        from dlbench.confounds.catalog import CONFOUNDS
+
+        return [one.name for one in CONFOUNDS]
+
+    return _beginning(names, incomplete)

@@ -1,4 +1,4 @@
-"""`dlbench list releases|workloads|datasets|suites|adapters|metrics|devices`."""
+"""`dlbench list releases|workloads|datasets|suites|confounds|adapters|metrics|devices`."""
 
 from __future__ import annotations
 
@@ -151,6 +151,18 @@ def list_suites(json: Json = False) -> None:
         droppable=("origin", "scales"),
     )
     typer.echo("`dlbench show suite NAME` has the study, the scales and the notes.")
+
+
+@app.command("confounds")
+def list_confounds(json: Json = False) -> None:
+    """What differed in published studies' code, to be put back.
+
+    \b
+    dlbench list confounds
+    """
+    from dlbench.cli import confounds_table
+
+    confounds_table.list_confounds(as_json=json)
 
 
 @app.command("adapters")

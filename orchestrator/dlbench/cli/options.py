@@ -56,6 +56,7 @@ COMPLETIONS = {
     "against": completion.releases,
     "workloads": completion.workloads,
     "suite": completion.suites,
+    "confounds": completion.confounds,
     "resume": completion.campaigns,
 }
 """What the shell offers for options of `run` and `plan`."""

@@ -146,7 +146,9 @@ def _outcome(group: Group) -> str:
     counted = Counter(str(row["outcome"]) for row in group.rows)
     words = [outcome if len(counted) == 1 else f"{n} {outcome}" for outcome, n in counted.items()]
     if not group.certified:
-        words.append("NOT certified" if group.proof == "no" else "not checked")
+        words.append(
+            {"no": "NOT certified", "altered": group.unranked}.get(group.proof, "not checked")
+        )
     return ", ".join(words)
 
 

@@ -25,6 +25,7 @@ _RUN_HELP = """Run trials and say which differences are real.
     dlbench run --framework mxnet --gpu all
     dlbench run pytorch jax --workload mnist-cnn --sweep batch=8,32,128 --scale 0.1
     dlbench run --suite elshawi2021 --scale smoke --data synthetic
+    dlbench run --workload voc2012-faster-rcnn --weights backbone.npz
     dlbench run --resume results/2026-11-16_0312-digits-cnn-jax-numpy --repeats 10
 """
 _PLAN_HELP = """Show what `dlbench run` would do, without doing it.
@@ -115,7 +116,8 @@ def _without_paths(arguments: list[str]) -> list[str]:
         flag, equals, value = word.partition("=")
         if equals and flag.startswith("-"):
             return f"{flag}={short(value)}"
-        return Path(word).name if word.startswith(("/", "~")) else word
+        outside = word.startswith(("/", "~")) or ("/" in word and Path(word).exists())
+        return Path(word).name if outside else word
 
     return [short(word) for word in arguments]
 

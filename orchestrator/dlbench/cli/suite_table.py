@@ -16,11 +16,15 @@ if TYPE_CHECKING:
 def show_suite(name: str, *, as_json: bool) -> None:
     from dataclasses import asdict
 
+    from dlbench.cli.confounds_table import of_study
+    from dlbench.studies import reading
     from dlbench.suites import find
 
     suite = find(name)
+    study = reading.find(suite.name) if suite.name in reading.names() else None
     if as_json:
-        print_json(asdict(suite))
+        confounds = [asdict(one) for one in study.confounds] if study is not None else []
+        print_json({**asdict(suite), "confounds": confounds})
         return
     for line in _head(suite):
         say(line)
@@ -42,6 +46,8 @@ def show_suite(name: str, *, as_json: bool) -> None:
     )
     for note in suite.notes:
         say(f"- {note}")
+    for line in of_study(study) if study is not None else ():
+        say(line)
     say(f"Run it: dlbench run --suite {name} --scale {next(iter(scales))}", whole=True)
 
 

@@ -53,6 +53,8 @@ class Request:
     """Folders of shared libraries that come first on the loader's path; read-only."""
     cache: Path | None = None
     """A folder kept between the trials of one release (compile caches); writable. None: none."""
+    weights: Path | None = None
+    """The file of weights that the trial starts from; read-only. None: none."""
 
 
 NOT_ASKED = "No number of cores was asked for."

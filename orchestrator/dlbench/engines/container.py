@@ -21,6 +21,7 @@ TRIAL_LABEL = "org.dlbench.trial"
 NOBODY = 65534
 CDI = "nvidia.com/gpu="
 """What CDI, the Container Device Interface, puts before a GPU's index, its UUID or `all`."""
+_WEIGHTS = "/weights/weights.npz"
 _TMP_BYTES = 2 << 30
 _SHM_BYTES = 1 << 30
 
@@ -111,7 +112,7 @@ def create(
     created = api.create_container(
         image=request.environment,
         entrypoint=["python"],
-        command=["-m", "bench", "/job/job.json", "/data", "/out"],
+        command=_command(request),
         working_dir="/code",
         hostname="trial",
         user=f"{user[0]}:{user[1]}",
@@ -125,6 +126,11 @@ def create(
         use_config_proxy=False,
     )
     return str(created["Id"])
+
+
+def _command(request: Request) -> list[str]:
+    weights = [_WEIGHTS] if request.weights is not None else []
+    return ["-m", "bench", "/job/job.json", "/data", "/out", *weights]
 
 
 def _user(daemon: Daemon) -> tuple[tuple[int, int], str | None]:
@@ -142,7 +148,9 @@ def _give_to_nobody(request: Request) -> None:
     for folder in (request.out, request.cache):
         if folder is not None:
             os.chown(folder, NOBODY, NOBODY, follow_symlinks=False)
-    for path, needed in ((request.job, 0o4), (_package(request), 0o5), (request.data, 0o5)):
+    read = [(request.job, 0o4), (_package(request), 0o5), (request.data, 0o5)]
+    read += [(request.weights, 0o4)] if request.weights is not None else []
+    for path, needed in read:
         if path.exists() and stat.S_IMODE(path.stat().st_mode) & needed != needed:
             raise UserError(
                 f"{path} can't be read by the unprivileged user that trials run as.",
@@ -167,6 +175,8 @@ def _mounts(request: Request) -> list[Mount]:
         bind("/data", request.data),
         bind("/out", request.out, writable=True),
     ]
+    if request.weights is not None:
+        mounts.append(bind(_WEIGHTS, request.weights))
     if request.cache is not None:
         mounts.append(bind("/cache", request.cache, writable=True))
     for number, folder in enumerate(request.libraries):

@@ -270,7 +270,8 @@ def _set_limits(group: ControlGroup, limits: Limits) -> None:
 
 
 def _command(request: Request) -> list[str]:
-    paths = (request.job, request.data, request.out)
+    paths = [request.job, request.data, request.out]
+    paths += [request.weights] if request.weights is not None else []
     return [request.environment, "-m", "bench", *(str(path.absolute()) for path in paths)]
 
 

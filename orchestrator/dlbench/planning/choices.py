@@ -62,6 +62,24 @@ class Choices:
             "matched|native",
         ),
     ] = ()
+    models: Annotated[
+        tuple[str, ...],
+        Option(
+            "--as",
+            "A study's suite as intended (equal models), or as published (with the confounds of its"
+            " code). Repeatable.",
+            "intended|published",
+        ),
+    ] = ()
+    confounds: Annotated[
+        tuple[str, ...],
+        Option(
+            "--confound",
+            "Put this back into every contender, alone (A+B: both at once); with --as intended"
+            " beside the plain ones. Repeatable.",
+            "NAME",
+        ),
+    ] = ()
     data: Annotated[str | None, Option("--data", "real or synthetic.", "real|synthetic")] = None
     repeats: Annotated[
         int | None,
@@ -128,6 +146,10 @@ class Choices:
         bool, Option("--inference", "Also measure predictions: of 1000 rows, and of one.")
     ] = False
     save: Annotated[bool, Option("--save", "Keep the trained weights.")] = False
+    weights: Annotated[
+        str | None,
+        Option("--weights", "Start from these weights: .npz, see `dlbench weights`.", "FILE"),
+    ] = None
     label: Annotated[
         str | None, Option("--label", "A name for the campaign, also of its folder.", "NAME")
     ] = None

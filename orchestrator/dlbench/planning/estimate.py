@@ -20,7 +20,8 @@ from dlbench.environments import (
 from dlbench.environments.locks import File
 from dlbench.environments.releases import Release
 from dlbench.formats import digest
-from dlbench.planning.changes import proven, workload_of
+from dlbench.planning.altered import model_of, to_be_proven
+from dlbench.planning.changes import workload_of
 from dlbench.planning.flops import flops
 from dlbench.planning.greedy_decoding import GREEDY
 from dlbench.planning.plan import Trial
@@ -121,11 +122,12 @@ def _refused(trial: Trial, workshop: Workshop) -> bool:
 
 def _proof(trial: Trial) -> tuple[object, ...]:
     """What has one certificate: models that share a graph and a recipe share it."""
-    workload = workload_of(trial.workload, proven(trial.changes))
+    workload = workloads.find(trial.workload)
     dataset = datasets.find(workload.dataset)
+    model = model_of(trial.workload, *to_be_proven(trial.changes, trial.confounds))
     return (
         (trial.release, trial.variant, trial.device, trial.gpus),
-        (digest(workload.proof_graph), digest(workload.recipe), dataset.proof or dataset.synthetic),
+        (digest(model.proof_graph), digest(model.recipe), dataset.proof or dataset.synthetic),
     )
 
 
@@ -188,10 +190,11 @@ def _seconds(trial: Trial, cores: float) -> float:
     data = datasets.find(workload.dataset)
     whole = dict(zip(("train", "test"), data.rows, strict=True))
     train, test = (used_rows(whole, trial.rows, trial.share, data.name) or whole).values()
-    batch = min(int(workload.recipe["batch"]), train)
+    model = model_of(trial.workload, trial.changes, trial.confounds)
+    batch = min(int(model.recipe["batch"]), train)
     steps = trial.steps or trial.epochs * math.ceil(train / batch)
     epochs = math.ceil(steps * batch / train)
-    forward = flops(workload.graph)
+    forward = flops(model.graph)
     work = forward * (3 * steps * batch + epochs * test)
     if "train" in workload.recipe["evaluate"]:
         work += forward * train

@@ -12,6 +12,7 @@ from typing import get_type_hints
 
 from dlbench.environments import releases
 from dlbench.errors import UserError
+from dlbench.planning.altered import model_of
 from dlbench.planning.changes import changed, parsed
 from dlbench.planning.choices import Choices, Option
 from dlbench.planning.extents import recipe_epochs
@@ -35,8 +36,8 @@ def refuse_ignored(given: frozenset[str]) -> None:
     flags = [
         next(part.flag for part in hints[field.name].__metadata__ if isinstance(part, Option))
         for field in fields(Choices)
-        # an engine may be confirmed
-        if field.name in given and field.name not in (*ADDED, "engine")
+        # an engine may be confirmed, and so may a file of weights
+        if field.name in given and field.name not in (*ADDED, "engine", "weights")
     ]
     if flags:
         raise UserError(
@@ -122,6 +123,8 @@ def _new_contenders(planned: Sequence[Trial], choices: Choices) -> Iterator[Tria
     """What was named and is not in the plan, on every workload and device that is."""
     there = {trial.contender for trial in planned}
     old = dict.fromkeys((trial.release, trial.variant) for trial in planned)
+    if choices.frameworks or choices.against or choices.workloads:
+        _check_confounds(planned)
     found = [find_contender(name) for name in (*choices.frameworks, *choices.against)]
     new = dict.fromkeys((release.name, variant) for release, variant in found)
     for workload in dict.fromkeys((*(t.workload for t in planned), *choices.workloads)):
@@ -145,12 +148,27 @@ def _new_contenders(planned: Sequence[Trial], choices: Choices) -> Iterator[Tria
                     yield trial
 
 
+def _check_confounds(planned: Sequence[Trial]) -> None:
+    """What is added gets the confounds of what is there: then these must be the same for all."""
+    sets: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
+    for trial in planned:
+        who = trial.workload, trial.release, trial.variant, trial.device, trial.point
+        sets.setdefault(who, set()).add(trial.confounds)
+    if len({frozenset(each) for each in sets.values()}) > 1:
+        raise UserError(
+            "This campaign has confounds that belong to single releases or workloads: it can't be"
+            " known what a new one would get.",
+            "Add --repeats, or start a new campaign.",
+        )
+
+
 def _like(planned: Sequence[Trial], workload: str) -> list[Trial]:
     """A planned trial of each device, setting and point of this workload; else those of another
     one, with the epochs that this one would have had."""
     there = [trial for trial in planned if trial.workload == workload]
     others = [trial for trial in planned if trial.workload == planned[0].workload]
-    like = list({(t.device, t.setting, t.point): t for t in there or others}.values())
+    places = {(t.device, t.setting, t.point, t.confounds): t for t in there or others}
+    like = list(places.values())
     if there:
         return like
     # a number of epochs that is not a recipe's was chosen for all workloads
@@ -159,4 +177,5 @@ def _like(planned: Sequence[Trial], workload: str) -> list[Trial]:
     swept = len({t.epochs for t in others}) > 1
     for trial in like:
         changed(workload, parsed(trial.changes), "--workload")  # refuses what this one can't be
+        model_of(workload, trial.changes, trial.confounds)
     return [replace(t, workload=workload, epochs=t.epochs if swept else epochs) for t in like]

@@ -48,6 +48,28 @@ def check_greedy(graph: Mapping[str, Any], metric: Mapping[str, Any]) -> None:
             )
 
 
+def readers_place_by_place(graph: Mapping[str, Any], output: str) -> list[str]:
+    """The rows of words of which `output` [T,V] reads each at its own place or before it, and whose
+    embeddings know all V words."""
+    shapes = {node["name"]: node["shape"] for node in graph["nodes"]}
+    shape: list[int] = shapes.get(output, [])
+    if len(shape) != 2:
+        return []
+    found = []
+    for spec in graph["inputs"]:
+        if spec["dtype"] != "int32" or spec["shape"] != shape[:1]:
+            continue
+        so_far, at_once = _readers(graph, spec["name"])
+        known = all(
+            node["vocabulary"] >= shape[1]
+            for node in graph["nodes"]
+            if node["op"] == "embedding" and spec["name"] in node["inputs"]
+        )
+        if known and output in so_far and output not in at_once:
+            found.append(spec["name"])
+    return found
+
+
 def _readers(graph: Mapping[str, Any], name: str) -> tuple[set[str], dict[str, str]]:
     """Values that at each place depend on the input up to that place; and all others that depend
     on it, with the node that reads all of it at once."""

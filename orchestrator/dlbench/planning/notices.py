@@ -29,9 +29,23 @@ def notices(
     check_limits(trials[0], workshop)
     yield from workshop.engine.unenforced(trials[0].limits)
     yield from _gpus(trials, workshop)
+    yield from _altered(trials)
     yield what_looks_do(looks) if looks else what_repeats_show(trials)
     if busy and (share := busy_share()) is not None and (sentence := busy_sentence(share)):
         yield sentence
+
+
+def _altered(trials: Sequence[Trial]) -> Iterator[str]:
+    """Who is altered on purpose."""
+    altered = {trial.contender for trial in trials if trial.confounds}
+    if not altered:
+        return
+    every = len({trial.contender for trial in trials})
+    which = "All" if len(altered) == every else f"{len(altered)} of {every}"
+    yield (
+        f"{which} contenders are altered on purpose: they are shown apart and never ranked."
+        " `dlbench judge` uses those that are as a study published them."
+    )
 
 
 def check_limits(trial: Trial, workshop: Workshop) -> None:

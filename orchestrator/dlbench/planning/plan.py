@@ -14,18 +14,24 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dlbench import suites, workloads
+from dlbench.confounds.confound import marked
 from dlbench.engines.base import Limits
 from dlbench.environments import releases
 from dlbench.environments.releases import Release
 from dlbench.errors import UserError, unknown
 from dlbench.host import gpu_preflight
+from dlbench.planning.altered import model_of
 from dlbench.planning.choices import Choices
+from dlbench.planning.confound_sets import ConfoundSets
 from dlbench.planning.extents import extents_of, points_for, recipe_epochs
 from dlbench.planning.repeats import most_compared, planned_looks, repeats_needed, rivals
 from dlbench.planning.rows import read_share
 from dlbench.planning.seeds import EACH, MOST_SEED, read_seeds, seeds_for
 from dlbench.shapes import SECONDS, label, list_of, number, optional, record_of, shown, whole
 from dlbench.suites import Suite
+from dlbench.weights import store as weights_store
+from dlbench.weights.canonical import fit
+from dlbench.weights.store import Weights
 
 VERSION = 1
 """Of a line of plan.jsonl."""
@@ -77,6 +83,12 @@ class Trial:
     """The most rows of each split; None: all."""
     share: float | None = None
     """The share of the rows of each split; None: all."""
+    weights: str = ""
+    """The digest of the weights that it starts from; empty: those of the seed."""
+    weights_file: str = ""
+    """The name of the file that they came from, for people."""
+    confounds: tuple[str, ...] = ()
+    """What is wrong in it on purpose: `no-dropout`, `batchnorm-keep:keep=0.95`."""
     deterministic: bool = False
     """Whether the framework is asked for kernels that repeat to the last bit."""
 
@@ -89,12 +101,13 @@ class Trial:
     def contender(self) -> tuple[str, ...]:
         """Who it is a replicate of: what all its repeats have in common."""
         own = self.release, self.variant, self.compared_device
-        return self.workload, *own, self.setting, self.point, self._kernels
+        return self.workload, *own, self.setting, self.point, self._kernels, *self.confounds
 
     @property
     def case(self) -> tuple[str, ...]:
-        """Where contenders are compared with each other."""
-        return self.workload, self.device, self.setting, self.point, self._kernels
+        """Where contenders are compared with each other: those with confounds never with others."""
+        altered = "altered" if self.confounds else ""
+        return self.workload, self.device, self.setting, self.point, self._kernels, altered
 
     @property
     def _kernels(self) -> str:
@@ -111,7 +124,12 @@ class Trial:
 
     @property
     def label(self) -> str:
-        """What people read: the release, with a variant that is not the usual one."""
+        """What people read: the release, with a variant that is not the usual, and confounds."""
+        return marked(self.plain_label, self.confounds)
+
+    @property
+    def plain_label(self) -> str:
+        """The same without confounds."""
         return self.release if self.usual_variant else f"{self.release}:{self.variant}"
 
     def to_json(self) -> dict[str, Any]:
@@ -122,7 +140,7 @@ class Trial:
     def from_json(cls, content: Mapping[str, Any]) -> Trial:
         """From a line of plan.jsonl, checked; one without a version is of version 1."""
         own = _LINE(content)
-        lists = {name: tuple(own.get(name, ())) for name in ("gpus", "changes")}
+        lists = {name: tuple(own.get(name, ())) for name in ("gpus", "changes", "confounds")}
         return cls(**{**own, **lists})
 
 
@@ -131,7 +149,8 @@ _LINE = record_of(
     variant=label, data=label, seconds=SECONDS, threads=optional(whole(1)),
     cpus=optional(number(0.0, 1e6)), memory_bytes=optional(whole(1, 2**60)),
     gpus=list_of(label, 64), point=label, changes=list_of(label, 100), scale=label,
-    rows=optional(whole(1)), share=optional(number(0.0, 1.0)),
+    rows=optional(whole(1)), share=optional(number(0.0, 1.0)), weights=label,
+    weights_file=label, confounds=list_of(label, 100),
 )  # fmt: skip
 
 
@@ -144,6 +163,8 @@ class Draft:
     notes: tuple[str, ...]
     looks: tuple[int, ...] = ()
     """With `--until decided`: after how many repeats the results are looked at."""
+    weights: Weights | None = None
+    """What all trials start from; None: the seed."""
 
 
 def draft(choices: Choices, engine: str, cores: float | None = None) -> Draft:
@@ -167,8 +188,10 @@ def draft(choices: Choices, engine: str, cores: float | None = None) -> Draft:
         )
     allotted = allotted_cores(choices.cpus, cores)
     notes: list[str] = []
+    sets = ConfoundSets(choices, suite.name, notes)
     extents = extents_of(suite, _every(suite.workloads), choices)
     points = {name: points_for(name, extent, choices) for name, extent in extents.items()}
+    start = weights_store.read(choices.weights) if choices.weights else None
     contenders = [
         Trial(
             id="",
@@ -189,13 +212,16 @@ def draft(choices: Choices, engine: str, cores: float | None = None) -> Draft:
             gpus=gpus,
             own_gpu=own_gpu and device == "gpu",
             inference=suite.inference,
-            save=choices.save,
+            save=suite.save,
             usual_variant=variant == release.variants[0],
             point=point.text,
             changes=point.changes,
             scale=suite.scale,
             rows=extents[workload].rows,
             share=extents[workload].share,
+            weights=start.digest if start else "",
+            weights_file=start.name if start else "",
+            confounds=confounds,
             deterministic=choices.deterministic,
         )
         for workload, release, variant, device, setting in _contenders(
@@ -203,19 +229,40 @@ def draft(choices: Choices, engine: str, cores: float | None = None) -> Draft:
         )
         for gpus in (selections if device == "gpu" else [()])
         for point in points[workload]
+        for confounds in sets.of(workload, release.name, variant, point.changes)
     ]
+    sets.check_used()
     if not contenders:
         raise UserError("Nothing is left to run.", " ".join(notes))
+    if start:
+        notes += starting_notes(contenders, start)
     on_gpu = {t.release: releases.find(t.release) for t in contenders if t.device == "gpu"}
     for selection in selections if on_gpu else ():
         notes += gpu_preflight.notes(selection, on_gpu.values())
-    looks = planned_looks(rivals(contenders), suite.repeats, choices.until, choices.at_most)
+    ranked = rivals([trial for trial in contenders if not trial.confounds])
+    looks = planned_looks(ranked, suite.repeats, choices.until, choices.at_most)
     repeats = looks[0] if looks else suite.repeats or _usual_repeats(suite, contenders)
     check_number(len(contenders), looks[-1] if looks else repeats)
     trials: list[Trial] = []
     for repeat, seed in enumerate(seeds_for(suite.seeds, suite.seed, repeats)):
         trials += one_round(contenders, repeat, seed, repeat, len(trials))
-    return Draft(suite, tuple(trials), tuple(notes), looks)
+    return Draft(suite, tuple(trials), tuple(notes), looks, start)
+
+
+def starting_notes(trials: Sequence[Trial], start: Weights) -> Iterator[str]:
+    """What comes from a file of weights, a sentence each; refuses one that does not fit."""
+    yield (
+        f"Every repeat starts from the weights of {start.words}; batches and dropout still follow"
+        " the seed."
+    )
+    said = []
+    models = dict.fromkeys((trial.workload, trial.changes, trial.confounds) for trial in trials)
+    for name, changes, confounds in models:
+        settings = tuple(sorted({t.setting for t in trials if t.workload == name}))
+        graph = model_of(name, changes, confounds).graph
+        found = fit(start.arrays, graph, start.name, name)
+        said.append(found.sentence(name, settings))
+    yield from dict.fromkeys(said)
 
 
 def _usual_repeats(suite: Suite, contenders: Sequence[Trial]) -> int:
@@ -274,6 +321,7 @@ def _merged(suite: Suite, choices: Choices) -> Suite:
         "data": choices.data,
         "time_limit": choices.time_limit,
         "inference": choices.inference or None,
+        "save": choices.save or None,
     }
     if choices.gpu not in (None, "none") and not choices.devices:
         changes["devices"] = ("gpu",)

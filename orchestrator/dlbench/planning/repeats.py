@@ -27,9 +27,11 @@ _MOST_REPEATS = 100_000
 
 
 def rivals(contenders: Sequence[Trial]) -> int:
-    """How many contenders the largest case has."""
-    cases = Counter(case for case, _ in {(trial.case, trial.contender) for trial in contenders})
-    return max(cases.values())
+    """How many contenders the largest case has; those with confounds count where there are no
+    others, for a study as published is judged by them."""
+    plain = [trial for trial in contenders if not trial.confounds]
+    pairs = {(trial.case, trial.contender) for trial in plain or contenders}
+    return max(Counter(case for case, _ in pairs).values(), default=0)
 
 
 def most_compared(contenders: Sequence[Trial]) -> int:

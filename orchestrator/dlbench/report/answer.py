@@ -12,6 +12,7 @@ from dlbench.report.material import Material
 from dlbench.report.numbers import written
 from dlbench.statistics.answers import islands
 from dlbench.statistics.comparison import Comparison
+from dlbench.statistics.measurements import Reason
 from dlbench.statistics.verdicts import Decision, Verdict
 from dlbench.statistics.words import TOO_FEW_TO_TELL, count, listing
 
@@ -68,6 +69,8 @@ def _headline(times: Comparison | None, case: str) -> str:
     if times is None or not times.summaries:
         return f"No trial of {case} was completed."
     if not times.ranking:
+        if all(Reason.ALTERED in why for why in times.set_apart.values()):
+            return f"Every contender on {case} is altered on purpose, so none is ranked."
         return f"No contender on {case} is certified, so none is ranked."
     leaders = [part[0] for part in islands(times) if len(part) > 1]
     if len(leaders) > 1:
@@ -191,14 +194,22 @@ def _summary(material: Material) -> Iterator[str]:
     yield from _failed(material)
     refused = [group for group in material.groups if group.proof == "no"]
     unchecked = [group for group in material.groups if group.proof == "not checked"]
+    altered = [group for group in material.groups if group.proof == "altered"]
+    if altered:
+        names = list(dict.fromkeys(group.name for group in altered))
+        yield (
+            f"{_named(names)} {'is' if len(names) == 1 else 'are'} altered on purpose: shown apart,"
+            " never ranked."
+        )
     if refused:
         names = list(dict.fromkeys(group.name for group in refused))
         yield (
             f"{_named(names)} {'is' if len(names) == 1 else 'are'} not certified for"
             f" {count(len(refused), 'combination')}: shown apart, never ranked."
         )
-    elif not unchecked:
-        yield "Every model was proven equal to the reference before it was timed."
+    elif not unchecked and len(altered) < len(material.groups):
+        which = "Every other model" if altered else "Every model"
+        yield f"{which} was proven equal to the reference before it was timed."
     if unchecked:
         yield (
             f"For {count(len(unchecked), 'combination')} of contender and workload there is"

@@ -139,7 +139,7 @@ def _cell(
     best = material.best(group, metric)
     relation = material.relation(group, best, metric) if best else None
     if not group.certified:
-        main, state = "not certified" if group.proof == "no" else "proof not made", "apart"
+        main, state = group.unranked, "apart"
     elif best == group.name:
         main, details, state = middle, (around, "best"), "best"
     elif relation is None:

@@ -99,6 +99,8 @@ def command_of(trial: Trial, seeds: Sequence[int] = ()) -> str:
         words += ["--epochs", str(trial.epochs)]
     for change in trial.changes:
         words += ["--sweep", change]
+    if trial.confounds:
+        words += ["--confound", "+".join(trial.confounds)]
     if trial.share is not None:
         words += ["--scale", f"{trial.share:g}"]
     if trial.rows is not None:

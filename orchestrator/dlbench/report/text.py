@@ -81,6 +81,10 @@ def _study(part: StudyPart) -> list[str]:
         verdicts = [one.words for one in claim.verdicts]
         row = (claim.judged.claim.id, claim.judged.sentence, *verdicts, could)
         lines.append("| " + " | ".join(map(_md, row)) + " |")
+    gaps = [claim.judged for claim in part.tested if claim.judged.gap]
+    if gaps:
+        lines += ["", "### What the study's faults make of its claims", ""]
+        lines += [f"- {_md(f'{one.claim.id}, {one.gap}.')}" for one in gaps]
     return [*lines, ""]
 
 
@@ -174,7 +178,7 @@ def _outcomes(group: Group) -> Iterator[str]:
     counted = Counter(str(row["outcome"]) for row in group.rows)
     yield from (name if len(counted) == 1 else f"{n} {name}" for name, n in counted.items())
     if not group.certified:
-        yield "not certified" if group.proof == "no" else "proof not made"
+        yield group.unranked
 
 
 def _md(text: str) -> str:

@@ -31,6 +31,7 @@ from dlbench.campaigns.trial_result import (
     measure,
     phase_seconds,
 )
+from dlbench.confounds.confound import marked
 from dlbench.datasets.store import PreparedData
 from dlbench.engines.base import Scope
 from dlbench.environments import releases
@@ -42,7 +43,7 @@ from dlbench.monitor.resources import summarise
 from dlbench.monitor.sampler import Monitor
 from dlbench.monitor.samples import read_samples
 from dlbench.plain_json import printable
-from dlbench.planning.changes import proven, recipe_of
+from dlbench.planning.altered import model_of, to_be_proven
 from dlbench.planning.choices import Choices
 from dlbench.planning.extension import ADDED, extension
 from dlbench.planning.notices import check_gpus, notices
@@ -63,6 +64,7 @@ from dlbench.running.leader import leader_is_known
 from dlbench.running.preparation import (
     Environments,
     GpuImpossible,
+    check_weights,
     prepare_data,
     prepare_environments,
     refusal_of,
@@ -70,6 +72,7 @@ from dlbench.running.preparation import (
 from dlbench.running.resumable import check_extensible, check_machine
 from dlbench.running.workshop import Workshop
 from dlbench.statistics.looks import alpha_at_look
+from dlbench.weights import store as weights_store
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,8 @@ def start(
         if text:
             observer.note(text)
     data = prepare_data(plan.trials, observer)
+    if plan.weights:
+        weights_store.keep(plan.weights)
     environments = prepare_environments(plan.trials, workshop, observer)
     trials = identified(plan.trials, data)
     if idle_wait_s is not None:
@@ -139,7 +144,7 @@ def start(
         bench=bench_digest(),
         suite=plan.suite.name,
         command=tuple(command),
-        choices=replace(choices, suite=Path(choices.suite).name),  # no home folder is recorded
+        choices=_without_folders(choices),
         engine=workshop.engine.name,
         hz=choices.hz,
         notes=plan.notes,
@@ -149,6 +154,12 @@ def start(
     )
     campaign = Campaign.create(out, about, trials)
     return _finish(CampaignRun(campaign, about, workshop, environments, data, observer))
+
+
+def _without_folders(choices: Choices) -> Choices:
+    """As they are recorded: of a path its last part alone, which names no home folder."""
+    weights = Path(choices.weights).name if choices.weights else None
+    return replace(choices, suite=Path(choices.suite).name, weights=weights)
 
 
 def resume(
@@ -182,6 +193,7 @@ def resume(
     grows = bool(added) or about.looks_left
     kept = planned if grows else unfinished
     data = prepare_data([*kept, *added], observer)
+    check_weights([*kept, *added], choices.weights if choices else None, folder)
     for trial, now in zip(kept, identified(kept, data), strict=True):
         if now.id != trial.id:
             raise UserError(
@@ -281,7 +293,7 @@ def _record(campaign: Campaign, result: TrialResult) -> TrialResult:
 
 def _contender(trial: Trial) -> tuple[object, ...]:
     """What has one certificate."""
-    what = trial.workload, proven(trial.changes)
+    what = trial.workload, to_be_proven(trial.changes, trial.confounds)
     return trial.release, trial.variant, trial.device, trial.gpus, *what, trial.deterministic
 
 
@@ -300,9 +312,9 @@ def _certify(run: CampaignRun, trials: Sequence[Trial]) -> None:
         environment = _environment(run, trial)
         if _contender(trial) in run.certificates or isinstance(environment, UserError):
             continue
-        changes = proven(trial.changes)
+        changes, confounds = to_be_proven(trial.changes, trial.confounds)
         what = f"{trial.workload} ({' '.join(changes)})" if changes else trial.workload
-        run.observer.certifying(trial.label, what)
+        run.observer.certifying(trial.plain_label, marked(what, confounds))
         certificate = certify(
             run.workshop,
             environment,
@@ -312,6 +324,7 @@ def _certify(run: CampaignRun, trials: Sequence[Trial]) -> None:
             variant=trial.variant,
             gpus=trial.gpus,
             changes=changes,
+            confounds=confounds,
             deterministic=trial.deterministic,
         )
         run.certificates[_contender(trial)] = certificate
@@ -360,6 +373,12 @@ def _execution(run: CampaignRun, trial: Trial) -> Execution:
     )
 
 
+def _without_state(result: Mapping[str, object]) -> dict[str, object]:
+    """Why the optimiser's state was not saved, if it was not."""
+    reason = result.get("optimizer_state")
+    return {"optimizer_state": reason} if reason else {}
+
+
 def _cores(scope: Scope | None) -> TrialCores:
     if scope is None:
         return TrialCores()
@@ -381,7 +400,8 @@ def _result(
 ) -> TrialResult:
     folder = run.campaign.trial_folder(trial.id)
     data = run.data[trial.workload]
-    batch, rows = int(recipe_of(trial.workload, trial.changes)["batch"]), rows_of(trial, data)
+    model = model_of(trial.workload, trial.changes, trial.confounds)
+    batch, rows = int(model.recipe["batch"]), rows_of(trial, data)
     step_rows = min(batch, rows["train"]) if rows else batch
     stretches = intervals(execution.events)
     phases = phase_seconds(stretches)
@@ -409,7 +429,7 @@ def _result(
         resources=summarise(samples, stretches, trained) if samples else None,
         curve=curve(execution.events),
         phases=phases,
-        model=facts.get("model", {}),
+        model={**facts.get("model", {}), **_without_state(facts.get("result", {}))},
         stack=facts.get("stack", {}),
         scale=Scale(
             epochs=trial.epochs,
@@ -425,13 +445,17 @@ def _result(
             rows=rows["train"] if rows else None,
             test_rows=rows["test"] if rows else None,
             changes=list(trial.changes),
+            weights=trial.weights,
+            weights_file=trial.weights_file,
             deterministic=trial.deterministic,
         ),
         cores=_cores(execution.scope),
         ended_with=_ended_with(facts.get("result", {})),
-        certified=certificate.passed if certificate else None,
+        # with confounds it is not the workload's model, whatever the certificate proves of it
+        certified=False if trial.confounds else certificate.passed if certificate else None,
         certificate=certificate.key if certificate else None,
         machine=str(run.about.machine.get("digest", "")),
         lock=releases.find(trial.release).lock_digest(trial.device),
         notes=[] if execution.outcome is Outcome.OK else log_tail(folder / "log.txt"),
+        confounds=list(trial.confounds),
     )

@@ -56,12 +56,14 @@ def certify(
     again: bool = False,
     build: str = "",
     changes: tuple[str, ...] = (),
+    confounds: tuple[str, ...] = (),
     deterministic: bool = False,
 ) -> Certificate:
     """The certificate of this release for this workload: the kept one, or a new one.
 
     `build`: the device whose packages `environment` has, where that is not `device`: GPU builds are
-    proven on a CPU with a stand-in for the driver. `changes` of the recipe are proven like it."""
+    proven on a CPU with a stand-in for the driver. `changes` of the recipe are proven like it.
+    `confounds`: those of the model; what is proven then is that it is altered in just this way."""
     build = build or device
     data = store.prepare_proof(find_dataset(workload.dataset))
     trial = Trial(
@@ -77,6 +79,7 @@ def certify(
         seconds=_SECONDS,
         gpus=gpus,
         changes=changes,
+        confounds=confounds,
         deterministic=deterministic,
     )
     job = job_of(trial, data, "verify")
@@ -126,6 +129,7 @@ def certify(
             checks=checks,
             reason=reason,
             setting=setting,
+            confounds=confounds,
         )
         if whole:
             write_whole(kept, json.dumps(certificate.to_json(), indent=1))

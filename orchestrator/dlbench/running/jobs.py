@@ -21,10 +21,11 @@ from dlbench.environments.releases import Release
 from dlbench.formats import Action, Job
 from dlbench.host import gpu_preflight
 from dlbench.monitor.gpu import digests
-from dlbench.planning.changes import workload_of
+from dlbench.planning.altered import Model, model_of
 from dlbench.planning.plan import Trial
 from dlbench.planning.rows import used_rows
 from dlbench.running.bench_code import bench_digest, bench_folder
+from dlbench.weights import store as weights_store
 
 
 def software(release: Release, device: str) -> dict[str, Any]:
@@ -39,7 +40,7 @@ def software(release: Release, device: str) -> dict[str, Any]:
 def job_of(trial: Trial, data: PreparedData, action: Action = "train") -> Job:
     """What the trial's process reads; to be verified, the model in its smaller size."""
     release = releases.find(trial.release)
-    workload = workload_of(trial.workload, trial.changes)
+    model = model_of(trial.workload, trial.changes, trial.confounds)
     rows = rows_of(trial, data) if action == "train" else None
     return {
         "v": formats.VERSION,
@@ -54,14 +55,21 @@ def job_of(trial: Trial, data: PreparedData, action: Action = "train") -> Job:
         "setting": trial.setting,
         "seed": trial.seed,
         "threads": trial.threads,
-        "graph": workload.graph if action == "train" else workload.proof_graph,
-        "recipe": workload.recipe,
+        "graph": model.graph if action == "train" else model.proof_graph,
+        "recipe": model.recipe,
         "budget": {"epochs": trial.epochs, "steps": trial.steps},
-        "data": {**data.to_job(), "rows": rows},
+        "data": {**data.to_job(), **_divided(model), "rows": rows},
+        "confounds": list(model.confounds),
         "inference": trial.inference,
         "deterministic": trial.deterministic,
         "save": trial.save,
+        "weights": (trial.weights or None) if action == "train" else None,
     }
+
+
+def _divided(model: Model) -> dict[str, Any]:
+    """What arrays are divided by, where a confound changes it."""
+    return {} if model.divide is None else {"divide": dict(model.divide)}
 
 
 def rows_of(trial: Trial, data: PreparedData) -> dict[str, int] | None:
@@ -75,18 +83,18 @@ def identified(trials: Sequence[Trial], data: Mapping[str, PreparedData]) -> lis
     """The trials with their ids; `data` by workload.
 
     An id is the digest of all that defines what is run: the job (framework, version, adapter,
-    variant, device, setting, seed, threads, graph, recipe, budget, data, inference,
-    deterministic, save), the lock and the variables of the release, the code of bench, the engine,
-    the number of the repeat (repeats may have one seed), the point of a sweep, the limits and the
-    GPUs. It says nothing of where or when. Graph, recipe and data come in as digests of their own,
-    which are worked out once: thousands of trials share them.
+    variant, device, setting, seed, threads, graph, recipe, budget, data, confounds, inference,
+    deterministic, save, weights), the lock and the variables of the release, the code of bench,
+    the engine, the number of the repeat (repeats may have one seed), the point of a sweep, the
+    limits and the GPUs. It says nothing of where or when. Graph, recipe and data come in as digests
+    of their own, which are worked out once: thousands of trials share them.
     """
     heavy: dict[tuple[object, ...], dict[str, str]] = {}
     built: dict[tuple[str, str], dict[str, Any]] = {}
     named = []
     for trial in trials:
         job = job_of(trial, data[trial.workload])
-        shared = trial.workload, trial.changes, trial.rows, trial.share
+        shared = trial.workload, trial.changes, trial.rows, trial.share, trial.confounds
         if shared not in heavy:
             heavy[shared] = {
                 "graph": formats.digest(job["graph"]),
@@ -151,6 +159,7 @@ def request_of(
         bench=bench_folder(release.adapter_from),
         job=folder / "job.json",
         data=data.folder,
+        weights=weights_store.path_of(job["weights"]) if job["weights"] else None,
         out=folder / "out",
         log=folder / "log.txt",
         limits=_limits(trial, release),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from dlbench import datasets, workloads
 from dlbench.datasets import store
@@ -10,12 +12,15 @@ from dlbench.environments import releases
 from dlbench.environments.progress import Step
 from dlbench.errors import UserError
 from dlbench.planning import recipes
-from dlbench.planning.changes import workload_of
+from dlbench.planning.altered import model_of
 from dlbench.planning.graph import GraphError
 from dlbench.planning.plan import Trial
 from dlbench.running.campaign_observer import CampaignObserver
 from dlbench.running.jobs import rows_of
 from dlbench.running.workshop import Workshop
+from dlbench.weights import store as weights_store
+from dlbench.weights.canonical import fit, read_canonical
+from dlbench.weights.store import words_of
 from dlbench.workloads import Workload
 
 Environments = Mapping[tuple[str, str], str | UserError]
@@ -42,13 +47,44 @@ def prepare_data(
                 lambda text: observer.preparing(Step("data", text)),
             )
             prepared[trial.workload] = data
-        used = trial.workload, trial.changes, trial.rows, trial.share
+        used = trial.workload, trial.changes, trial.confounds, trial.rows, trial.share
         if used not in fitting:
+            model = model_of(trial.workload, trial.changes, trial.confounds)
             data = prepared[trial.workload]
-            changed = workload_of(trial.workload, trial.changes)
-            check_fit(changed, data, rows_of(trial, data))
+            own = replace(workload, graph=model.graph, recipe=model.recipe)
+            check_fit(own, data, rows_of(trial, data))
             fitting.add(used)
     return prepared
+
+
+def check_weights(trials: Sequence[Trial], file: str | None, folder: Path) -> None:
+    """Before a campaign goes on: the weights that its trials start from must be at hand, the same
+    ones, and fit. `file` is given where they have to come from there again."""
+    again = weights_store.read(file) if file else None
+    for digest in dict.fromkeys(trial.weights for trial in trials):
+        own = [trial for trial in trials if trial.weights == digest]
+        words = words_of(own[0].weights_file, digest) if digest else "the seed"
+        if again and again.digest != digest:
+            raise UserError(
+                f"{again.words} does not hold the weights that {folder} was begun with, those of"
+                f" {words}.",
+                "Leave out --weights, or give the file that it was begun with.",
+            )
+        if not digest:
+            continue
+        if again:
+            weights_store.keep(again)
+        elif not weights_store.is_whole(digest):
+            raise UserError(
+                f"The weights that {folder} was begun with, {words}, are no longer in dlbench's"
+                " cache, or were changed there.",
+                f"Give the file again: `dlbench run --resume {folder} --weights FILE`.",
+            )
+        arrays = again.arrays if again else read_canonical(weights_store.path_of(digest))
+        models = dict.fromkeys((trial.workload, trial.changes, trial.confounds) for trial in own)
+        for name, changes, confounds in models:
+            graph = model_of(name, changes, confounds).graph
+            fit(arrays, graph, own[0].weights_file, name)
 
 
 def check_fit(

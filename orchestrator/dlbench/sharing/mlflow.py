@@ -22,7 +22,8 @@ from dlbench.formats import digest
 
 _FINISHED, _FAILED = 3, 4
 _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_.\- ]")
-_TAGS = ("id", "campaign", "outcome", "reason", "certified", "machine", "lock", "notes")
+_TAGS = ("id", "campaign", "outcome", "reason", "certified", "confounds", "machine", "lock",
+         "notes")  # fmt: skip
 _NEITHER = frozenset({*_TAGS, "started", "wall_s"})
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dlbench.statistics.measurements import Reason
 from dlbench.statistics.verdicts import Decision, Verdict, by_how_much
 from dlbench.statistics.words import TOO_FEW_TO_TELL, listing, some
 
@@ -15,9 +16,14 @@ def answer(comparison: Comparison) -> str:
     """Groups that may not be compared with each other get an answer each."""
     said = [comparison.failures_sentence] if comparison.failures else []
     said += [_leader(comparison, island) for island in islands(comparison)]
+    altered = [name for name, why in comparison.set_apart.items() if why == (Reason.ALTERED,)]
+    if altered:
+        are = "is" if len(altered) == 1 else "are"
+        said.append(f"{listing(some(altered))} {are} not ranked: {Reason.ALTERED.value}.")
     said += [
         f"{name} is not ranked: {listing([reason.value for reason in why])}."
         for name, why in comparison.set_apart.items()
+        if name not in altered
     ]
     across = [
         v

@@ -50,6 +50,8 @@ class Kind:
 TIME = Kind("time", "ratio", True, "faster", "slower", "fastest")
 THROUGHPUT = Kind("throughput", "ratio", False, "faster", "slower", "fastest")
 MEMORY = Kind("memory", "ratio", True, "lighter", "heavier", "lightest")
+SIZE = Kind("size", "ratio", True, "smaller", "larger", "smallest")
+"""Of files."""
 ENERGY = Kind(
     "energy", "ratio", True, "less energy", "more energy", "the least energy", "uses", "use"
 )
@@ -88,6 +90,8 @@ class Measurements:
     sessions: tuple[Hashable, ...] | None = None
     """When each was measured: the campaign, or the part of it that ran in one go."""
     certified: bool = True
+    altered: bool = False
+    """Not certified because it is altered on purpose."""
     complete: bool = True
     """False: the trials were cut short (a time limit, an interruption)."""
     data: str = ""
@@ -114,6 +118,7 @@ class Reason(Enum):
     """Why two groups are not compared."""
 
     UNCERTIFIED = "uncertified"
+    ALTERED = "altered on purpose"
     TRUNCATED = "no run finished"
     DATA = "different data"
     MACHINE = "different machine"
@@ -126,7 +131,7 @@ def reasons_alone(group: Measurements, kind: Kind) -> tuple[Reason, ...]:
     """What keeps a group from being compared with any other."""
     reasons = []
     if not group.certified:
-        reasons.append(Reason.UNCERTIFIED)
+        reasons.append(Reason.ALTERED if group.altered else Reason.UNCERTIFIED)
     if not group.complete:
         reasons.append(Reason.TRUNCATED)
     values = ranked_values(group, kind).values

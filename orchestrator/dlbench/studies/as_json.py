@@ -55,7 +55,8 @@ def _judged_claim(study: Study, one: JudgedClaim) -> dict[str, Any]:
         f"as_{as_.value}": None if verdict is None else _verdict(verdict)
         for as_, verdict in one.verdicts.items()
     }
-    return {**claim_json(study, one.claim), **verdicts}
+    gap = {"put_back": list(one.put_back), "gap": one.gap or None}
+    return {**claim_json(study, one.claim), **verdicts, **gap}
 
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:

@@ -57,6 +57,8 @@ class StudyFramework:
     variant: str | None = None
     stand_in: str = ""
     """Why the release is not the study's version; empty where it is."""
+    saves_state: bool = False
+    """Whether what the study saved of it holds the optimiser's state beside the weights."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,24 @@ class StudyWorkload:
     """Rows trained on in an epoch; None: not known."""
     accuracy: str = "accuracy"
     """The column that stands for what the study calls accuracy."""
+
+
+@dataclass(frozen=True)
+class StudyConfound:
+    """What differed in a framework's code, beside the framework."""
+
+    frameworks: tuple[str, ...]
+    workloads: tuple[str, ...]
+    confound: str
+    """As `--confound` takes it; empty: there is none that does it."""
+    put_back: bool
+    """Whether `--as published` does."""
+    place: str
+    """Where it was read: in the paper, or in which part of the code."""
+    said: str
+    """What it was, in a few words that follow "with"."""
+    note: str
+    """More, or why it is not put back."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +159,29 @@ class Study:
     workloads: Mapping[str, StudyWorkload]
     figures: tuple[Published, ...]
     claims: tuple[Claim, ...]
+    confounds: tuple[StudyConfound, ...] = ()
+
+    def framework_of(self, release: str, variant: str) -> StudyFramework | None:
+        """Whom of the study a release is: the one that it stands for, else one of its family."""
+        family = release.partition("@")[0]
+        every = list(self.frameworks.values())
+        same = [one for one in every if one.release == release]
+        same = same or [one for one in every if one.release.partition("@")[0] == family]
+        own = [one for one in same if one.variant in (None, variant)]
+        return next(iter(own or same), None)
+
+    def had(self, framework: str, workload: str) -> Iterator[StudyConfound]:
+        """What differed in this framework's code for this workload."""
+        for one in self.confounds:
+            if framework in one.frameworks and workload in one.workloads:
+                yield one
+
+    def confounds_of(self, framework: str, workload: str) -> tuple[str, ...]:
+        """Those that `--as published` puts back."""
+        return tuple(one.confound for one in self.had(framework, workload) if one.put_back)
+
+    def not_put_back(self, framework: str, workload: str) -> tuple[str, ...]:
+        return tuple(one.said for one in self.had(framework, workload) if not one.put_back)
 
     @cached_property
     def contenders(self) -> tuple[str, ...]:

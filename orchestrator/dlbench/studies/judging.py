@@ -24,7 +24,7 @@ from dlbench.studies.quantities import QUANTITIES
 from dlbench.studies.runs import As, StudyRuns, reduced, study_runs
 from dlbench.studies.statements import DEVICES, Statement, Trials
 
-_MOST_NAMED, _MOST_WORKLOADS = 3, 4
+_MOST_NAMED, _MOST_WORKLOADS, _MOST_PUT_BACK = 3, 4, 6
 _BY_TAU = (Type.RANKING, Type.ASSOCIATION)
 
 
@@ -75,6 +75,20 @@ class JudgedClaim:
     """Why, or why not."""
     verdicts: dict[As, Verdict | None]
     """None: nothing was run in this way."""
+    put_back: tuple[str, ...] = ()
+    """What the trials as published have in them, and whose."""
+
+    @property
+    def gap(self) -> str:
+        """What becomes of the claim when the study's faults are put back; empty: nothing does, or
+        it was not run in both ways."""
+        intended, published = self.verdicts.get(As.INTENDED), self.verdicts.get(As.PUBLISHED)
+        if intended is None or published is None or not self.put_back:
+            return ""
+        if (intended.word, intended.here) == (published.word, published.here):
+            return ""
+        what = listing(some(list(self.put_back), _MOST_PUT_BACK))
+        return f"with equal models: {intended.words}; with {what}: {published.words}"
 
 
 @dataclass(frozen=True)
@@ -116,6 +130,11 @@ class JudgedStudy:
             if smaller:
                 counted[-1] += f" ({count(smaller, 'has', 'have')} an answer at this scale)"
             said.append(f"As {as_}: {', '.join(counted)}.")
+        if gaps := sum(1 for claim in self.claims if claim.gap):
+            said.append(
+                f"{count(gaps, 'claim gets', 'claims get')} another answer as published than as"
+                " intended: what the study's code did beside the framework."
+            )
         families = max(self.families.values(), default=0)
         if families:
             said.append(
@@ -147,11 +166,26 @@ def judge(
                 published_words(study, claim),
                 *could_show(study, claim),
                 {as_: each[i] if each is not None else None for as_, each in judged.items()},
+                _put_back(study, judged.get(As.PUBLISHED), i),
             )
             for i, claim in enumerate(claims)
         ),
         families,
     )
+
+
+def _put_back(study: Study, published: list[Verdict] | None, number: int) -> tuple[str, ...]:
+    """`dropout that never ran (pytorch)`, of the trials behind a verdict as published."""
+    whose: dict[str, dict[str, None]] = {}
+    for group in published[number].groups if published is not None else ():
+        row = group.rows[0]
+        framework = study.framework_of(group.release, row["variant"])
+        if framework is None or not group.confounds:
+            continue
+        for one in study.had(framework.name, row["workload"]):
+            if one.put_back:
+                whose.setdefault(one.said, {})[framework.name] = None
+    return tuple(f"{said} ({', '.join(names)})" for said, names in whose.items())
 
 
 def verdicts_on(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dlbench.statistics.measurements import LOSS, MEMORY, SCORE, SHARE, TIME, USE, Kind
+from dlbench.statistics.measurements import LOSS, MEMORY, SCORE, SHARE, SIZE, TIME, USE, Kind
 from dlbench.statistics.words import number
 
 _MIB = 1 / 2**20
@@ -87,7 +87,7 @@ QUANTITIES = {
     "memory": _use("memory use", "memory_mean_bytes", MEMORY, "MiB", _MIB, "gpu_memory_peak_bytes"),
     "gpu_memory": _use("GPU memory", "gpu_memory_peak_bytes", MEMORY, "MiB", _MIB),
     "model_size": Quantity(
-        "size of the saved model", "saved_bytes", MEMORY, "MiB", _MIB, any_device=True,
+        "size of the saved model", "saved_bytes", SIZE, "MiB", _MIB, any_device=True,
         any_scale=True, failures_count=False,
     ),
     "parameters": Quantity(

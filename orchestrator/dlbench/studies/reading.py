@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import fnmatch
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -21,6 +22,7 @@ from dlbench.studies.claims import (
     Claim,
     Published,
     Study,
+    StudyConfound,
     StudyFramework,
     StudyWorkload,
     Type,
@@ -99,7 +101,7 @@ def read_study(folder: Path) -> Study:
     figures = [
         figure
         for path in sorted(folder.glob("*.csv"))
-        if path.name != "claims.csv"
+        if path.name not in ("claims.csv", "confounds.csv")
         for figure in _figures(path, frameworks, workloads)
     ]
     return Study(
@@ -115,7 +117,43 @@ def read_study(folder: Path) -> Study:
         workloads=workloads,
         figures=tuple(figures),
         claims=tuple(_claims(folder / "claims.csv", folder.name, frameworks, workloads)),
+        confounds=tuple(_confounds(folder / "confounds.csv", frameworks, workloads)),
     )
+
+
+_CONFOUND = re.compile(r"[a-z0-9-]+(:[a-z_]+=[^\s,+=]+(,[a-z_]+=[^\s,+=]+)*)?")
+_CONFOUND_COLUMNS = ("framework", "workloads", "confound", "put_back", "place", "said", "note")
+
+
+def _confounds(
+    path: Path, frameworks: Mapping[str, StudyFramework], workloads: Mapping[str, StudyWorkload]
+) -> Iterator[StudyConfound]:
+    """What differed in the study's code; a study of which nothing is known has no such file."""
+    if not path.exists():
+        return
+    for line in _lines(path):
+        if tuple(line.cells) != _CONFOUND_COLUMNS:
+            raise UserError(f"{path} has other headings than {', '.join(_CONFOUND_COLUMNS)}.")
+        names = line.items("framework")
+        if not names or set(names) - {*frameworks, ALL}:
+            raise line.wrong("framework", "one or more of study.toml, or all,")
+        if line["confound"] and not _CONFOUND.fullmatch(line["confound"]):
+            raise line.wrong("confound", "one such as no-dropout or batchnorm-keep:keep=0.95")
+        put_back = _SAID[line.one_of("put_back", ("yes", "no"))] is True
+        if put_back and not line["confound"]:
+            raise line.wrong("confound", "the name of what is put back")
+        for column in ("place", "said"):
+            if not line[column]:
+                raise line.wrong(column, "a text")
+        yield StudyConfound(
+            tuple(frameworks) if ALL in names else names,
+            _matching(line, workloads),
+            line["confound"],
+            put_back,
+            line["place"],
+            line["said"],
+            line["note"],
+        )
 
 
 def _tables(table: Table, key: str) -> Iterator[tuple[str, Table]]:
@@ -125,7 +163,7 @@ def _tables(table: Table, key: str) -> Iterator[tuple[str, Table]]:
 
 
 def _framework(name: str, table: Table) -> StudyFramework:
-    table.check_keys({"version", "release"}, {"variant", "stand_in"})
+    table.check_keys({"version", "release"}, {"variant", "stand_in", "saves_state"})
     release = table.get("release", str)
     if release.count("@") != 1:
         raise table.error("release", "must be one such as pytorch@1.0.0")
@@ -135,6 +173,7 @@ def _framework(name: str, table: Table) -> StudyFramework:
         release,
         table.maybe("variant", str),
         table.maybe("stand_in", str) or "",
+        table.maybe("saves_state", bool) or False,
     )
 
 

@@ -1,8 +1,9 @@
 """The trials of a campaign that speak for a study: which group stands for which of its contenders.
 
 As intended: the models are equal, trials without confounds in the matched setting. As published:
-trials that carry confounds, what really differed in the study's code, and for contenders without
-any the intended ones. A trial's `confounds` are empty unless it was run with some.
+trials that carry just the confounds that the study's code had in their framework, as `--as
+published` runs them, and for contenders of which it had none the intended ones. A trial with any
+others, such as one that was put back alone, speaks for neither.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dlbench.analysis.results import Results
 from dlbench.studies.claims import Study, StudyFramework
 from dlbench.studies.curve_columns import COLUMNS, with_curve_columns
 from dlbench.studies.quantities import QUANTITIES
+from dlbench.studies.saved_size import with_saved_size
 
 _SOURCES = ("synthetic", "sample", "real")
 """The better ones last."""
@@ -94,13 +96,15 @@ def study_runs(study: Study, results: Results) -> dict[As, StudyRuns | None]:
     intended = trials.filter(~marked & matched)
     runs: dict[As, StudyRuns | None] = {As.INTENDED: None, As.PUBLISHED: None}
     if len(intended):
-        runs[As.INTENDED] = StudyRuns(study, As.INTENDED, _groups(study, intended))
-    if marked.any():
-        cell = ["workload", "device", "release", "variant"]
-        confounded = trials.filter(marked)
-        others = intended.join(confounded.select(cell).unique(), on=cell, how="anti")
-        every = pl.concat([confounded, others]).with_columns(certified=pl.lit(True))
-        runs[As.PUBLISHED] = StudyRuns(study, As.PUBLISHED, _groups(study, every))
+        alike = with_saved_size(study, intended, published=False)
+        runs[As.INTENDED] = StudyRuns(study, As.INTENDED, _groups(study, alike))
+    # a confound may be the batch: then it is part of what is compared, no condition
+    confounded = trials.filter(marked).with_columns(certified=pl.lit(True))
+    every = pl.concat([confounded, intended]).with_columns(batch=pl.lit(None, pl.Int64))
+    every = with_saved_size(study, every, published=True)
+    groups = _groups(study, every, published=True)
+    if any(group.confounds for each in groups.values() for group in each):
+        runs[As.PUBLISHED] = StudyRuns(study, As.PUBLISHED, groups)
     return runs
 
 
@@ -113,7 +117,9 @@ def _as_accuracy(study: Study, frame: pl.DataFrame) -> pl.DataFrame:
     return frame
 
 
-def _groups(study: Study, trials: pl.DataFrame) -> dict[tuple[str, str, str], tuple[Group, ...]]:
+def _groups(
+    study: Study, trials: pl.DataFrame, *, published: bool = False
+) -> dict[tuple[str, str, str], tuple[Group, ...]]:
     wanted = {q.column for q in QUANTITIES.values()} | {q.gpu_column for q in QUANTITIES.values()}
     columns = [name for name in (*wanted, *COLUMNS, "samples", "epochs") if name in trials.columns]
     found: dict[tuple[str, str, str], list[Group]] = {}
@@ -123,6 +129,9 @@ def _groups(study: Study, trials: pl.DataFrame) -> dict[tuple[str, str, str], tu
         device = dict(case.fixed)["device"].partition(":")[0]
         for group in case.groups:
             for name in _names(study, group):
+                had = study.confounds_of(name, case.workload) if published else ()
+                if set(group.confounds.split()) != set(had):
+                    continue
                 found.setdefault((case.workload, device, name), []).append(group)
     return {key: tuple(groups) for key, groups in found.items()}
 

@@ -46,6 +46,8 @@ class Suite(Extent):
     time_limit: str = "24h"
     inference: bool = False
     """Whether predictions are measured, too."""
+    save: bool = False
+    """Whether the trained weights are kept, and the size of the saved model is measured."""
     workload: Mapping[str, Extent] = field(default_factory=dict)
     """What is said of single workloads, by name."""
     scales: Mapping[str, SuiteScale] = field(default_factory=dict)

@@ -99,7 +99,7 @@ def checked(key: str, value: Any, place: str = "") -> Any:
         if type(value) in (int, float) and 0 < value <= 1:
             return float(value)
         raise BadExtent(where, "a number above 0 and up to 1")
-    if key == "inference":
+    if key in ("inference", "save"):
         if isinstance(value, bool):
             return value
         raise BadExtent(where, "true or false")

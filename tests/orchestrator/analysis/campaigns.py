@@ -45,6 +45,9 @@ class Cell:
     rows: int | None = None
     scale: str = ""
     confounds: Sequence[str] = ()
+    model: Mapping[str, object] = field(default_factory=dict)
+    weights: str = ""
+    """The digest of a file of weights, of the name `start.npz`."""
     stack: Mapping[str, object] = field(default_factory=dict)
     cores: TrialCores = field(default_factory=TrialCores)
     threads: int | None = None
@@ -89,10 +92,13 @@ def _trial(cell: Cell, turn: int, index: int) -> Trial:
         steps=cell.steps, data=cell.source, threads=cell.threads, cpus=None, memory_bytes=None,
         seconds=60.0, gpus=(), save=False, point=cell.point, changes=tuple(cell.changes),
         rows=cell.rows, scale=cell.scale, deterministic=cell.deterministic,
+        confounds=tuple(cell.confounds),
     )  # fmt: skip
     same = ("release", "workload", "device", "variant", "point")
     kept = {key: getattr(trial, key) for key in same}
-    made_of = [kept, trial.seed, trial.epochs, turn, *cell.confounds, cell.deterministic]
+    made_of = [
+        kept, trial.seed, trial.epochs, turn, *cell.confounds, cell.deterministic, cell.weights,
+    ]  # fmt: skip
     return replace(trial, id=digest(made_of)[:16])
 
 
@@ -124,6 +130,8 @@ def _result(trial: Trial, cell: Cell, value: float, machine: str, day: str) -> T
             rows=cell.rows,
             test_rows=cell.rows,
             name=cell.scale,
+            weights=cell.weights,
+            weights_file="start.npz" if cell.weights else "",
             threads=cell.threads,
             deterministic=cell.deterministic,
         ),
@@ -132,6 +140,7 @@ def _result(trial: Trial, cell: Cell, value: float, machine: str, day: str) -> T
         ended_with=(
             {name: digest([name, cell.ends[trial.round]]) for name in DIGESTS} if cell.ends else {}
         ),
+        model=dict(cell.model),
         certified=cell.certified,
         confounds=list(cell.confounds),
         machine=machine,

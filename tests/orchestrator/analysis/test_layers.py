@@ -21,7 +21,17 @@ NOT_USED_BY = {
     },
     "campaigns": {"analysis", "sharing", "report", "cli"},
     "analysis": {"sharing", "report", "cli", "studies"},
-    "studies": {"sharing", "report", "cli", "running", "planning"},
+    "studies": {"sharing", "report", "cli", "running", "planning", "confounds"},
+    "confounds": {
+        "campaigns",
+        "analysis",
+        "studies",
+        "sharing",
+        "report",
+        "cli",
+        "running",
+        "workloads",
+    },
     "sharing": {"report", "cli"},
     "report": {"sharing", "cli", "running"},
 }

@@ -37,6 +37,7 @@ def offered(line: str, folder: Path) -> list[str]:
         ("dlbench run --workload dig", "digits-cnn"),
         ("dlbench run --suite q", "quick"),
         ("dlbench run --against mx", "mxnet"),
+        ("dlbench run --confound no-d", "no-dropout"),
         ("dlbench compare --metric ste", "step_ms"),
         ("dlbench show results/", "results/mine"),
     ],

@@ -55,6 +55,7 @@ def test_every_option_reaches_its_choice() -> None:
         "--inference", "--save", "--watch", "--out", "o", "--resume", "r", "--json", "--against",
         "d", "--until", "decided", "--at-most", "10", "--label", "mine", "--wait-until-idle", "5m",
         "--sweep", "batch=1,8", "--sweep", "threads=1,2", "--scale", "smoke", "--rows", "11",
+        "--weights", "w.npz", "--as", "published", "--confound", "no-dropout",
         "--seeds", "1,12", "--deterministic",
     )  # fmt: skip
     assert options == RunOptions(
@@ -64,7 +65,8 @@ def test_every_option_reaches_its_choice() -> None:
         save=True,
         watch=True, out=Path("o"), resume=Path("r"), json=True, against=("d",), until="decided",
         at_most=10, label="mine", wait_until_idle="5m", sweep=("batch=1,8", "threads=1,2"),
-        scale="smoke", rows=11, seeds="1,12", deterministic=True,
+        scale="smoke", rows=11, weights="w.npz", seeds="1,12", deterministic=True,
+        models=("published",), confounds=("no-dropout",),
     )  # fmt: skip
     assert all(getattr(options, f.name) != getattr(RunOptions(), f.name) for f in fields(options))
 

@@ -1,5 +1,6 @@
 /* A stand-in for NVIDIA's libcuda.so.1 with two GPUs, of which those are seen that the container was
- * given (NVIDIA_VISIBLE_DEVICES); STAND_IN_SHOW in the environment shows others. */
+ * given (NVIDIA_VISIBLE_DEVICES), or the process (CUDA_VISIBLE_DEVICES); STAND_IN_SHOW in the
+ * environment shows others. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,8 @@ int cuInit(unsigned flags) {
     (void)flags;
     const char *chosen = getenv("STAND_IN_SHOW");
     if (!chosen) chosen = getenv("NVIDIA_VISIBLE_DEVICES");
-    if (!chosen) return 100;
+    if (!chosen) chosen = getenv("CUDA_VISIBLE_DEVICES");
+    if (!chosen) chosen = "all";
     char text[512];
     strncpy(text, chosen, sizeof text - 1);
     text[sizeof text - 1] = 0;

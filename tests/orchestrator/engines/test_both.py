@@ -204,3 +204,19 @@ def test_links_in_the_output_are_not_followed(
     assert running.wait(60) == replace(running.wait(0) or Exit(1), code=0)
     running.close()
     assert victim.read_text() == "untouched"
+
+
+def test_weights_are_there_to_be_read(bed: Bed, request_for: RequestFor, tmp_path: Path) -> None:
+    weights = tmp_path / "a file of weights"
+    weights.write_text("0.5 0.25")
+    weights.chmod(0o444)
+    request = request_for(
+        """
+        import os, sys
+        print(len(sys.argv), open(sys.argv[4]).read(), flush=True)
+        print(os.access(sys.argv[4], os.W_OK) and os.getuid() != 0)
+        """
+    )
+    assert run(bed, replace(request, weights=weights)).code == 0
+    assert request.log.read_text() == "5 0.5 0.25\nFalse\n"
+    assert weights.read_text() == "0.5 0.25"

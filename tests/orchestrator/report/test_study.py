@@ -12,6 +12,7 @@ from dlbench import report
 from dlbench.cli import main
 from dlbench.errors import UserError
 from dlbench.report.study import study_part
+from dlbench.studies import reading
 from dlbench.studies.tables import TableCell
 from tests.orchestrator.analysis.campaigns import Cell, write
 
@@ -182,3 +183,30 @@ def test_commands(
     mine = write(tmp_path / "mine", [Cell("pytorch@1.13.1", [1.0, 2.0])], name="mine")
     code, _, err = dlbench("judge", mine)
     assert code == 2 and "('mine') is not a study" in err and "--study elshawi2021|" in err
+
+
+def test_the_gap_between_intended_and_published_is_on_the_page(tmp_path: Path) -> None:
+    """Equal models and equal accuracies; with the study's own code another winner."""
+    study = reading.find("sohail2022")
+    had = study.confounds_of("pytorch", "mnist-mlp")
+    assert had
+
+    def cell(release: str, accuracy: float, confounds: tuple[str, ...] = ()) -> Cell:
+        return Cell(
+            release, [accuracy + 0.0001 * i for i in range(12)], "accuracy", "mnist-mlp",
+            variant="fit" if "tensorflow" in release else "eager", epochs=20, confounds=confounds,
+            metrics={"train_s": 10.0, "samples": 1_200_000.0, "epochs": 20.0},
+        )  # fmt: skip
+
+    cells = [cell("tensorflow@2.10.1", 0.97), cell("pytorch@1.13.1", 0.97),
+             cell("pytorch@1.13.1", 0.99, had)]  # fmt: skip
+    campaign = write(tmp_path / "c", cells, name="sohail2022")
+    material = report.load(campaign)
+    page, text = report.html(material), report.markdown(material)
+    claim = re.search(r'id="claim-sohail2022-02".*?</details>', page, re.DOTALL)
+    assert claim is not None
+    assert "as intended: contradicted" in claim[0] and "as published: supported" in claim[0]
+    assert "with equal models: contradicted; with a smaller perceptron (pytorch)" in claim[0]
+    assert "+hidden-units:units=64-32-16" in claim[0], "the link names what it leads to"
+    assert "What the study's faults make of its claims" in text
+    assert "1 claim gets another answer as published than as intended" in text

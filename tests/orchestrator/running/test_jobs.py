@@ -59,9 +59,12 @@ def test_the_id_tells_apart_all_that_matters(
         id_of(replace(trial(), repeat=1)),
         id_of(gpu),
         id_of(replace(gpu, gpus=("1",))),
+        id_of(replace(trial(), weights="a" * 64)),
+        id_of(replace(trial(), weights="b" * 64)),
         id_of(trial(), store.prepare(find_dataset("digits"), "synthetic")),
     ]
     assert len({plain, *others}) == 1 + len(others)
+    assert id_of(replace(trial(), weights_file="another name")) == plain
     monkeypatch.setattr("dlbench.running.jobs.bench_digest", lambda _: "another")
     assert id_of(trial()) != plain
 

@@ -154,3 +154,41 @@ def test_a_broken_file_is_named_with_its_line(
 def test_a_misspelt_study() -> None:
     with pytest.raises(UserError, match="Did you mean 'tian2020'"):
         reading.find("tian202")
+
+
+CONFOUNDS = "framework,workloads,confound,put_back,place,said,note\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("jax,mnist-mlp,no-dropout,yes,code,a,", "`framework` is 'jax'; one or more of study.toml"),
+        ("keras,imdb-*,no-dropout,yes,code,a,", "`workloads` is 'imdb-*'"),
+        ("keras,mnist-mlp,no dropout,yes,code,a,", "`confound` is 'no dropout'; one such as"),
+        ("keras,mnist-mlp,,yes,code,a,", "the name of what is put back is expected"),
+        ("keras,mnist-mlp,no-dropout,perhaps,code,a,", "`put_back` is 'perhaps'"),
+        ("keras,mnist-mlp,no-dropout,yes,,a,", "`place` is ''; a text is expected"),
+        ("keras,mnist-mlp,no-dropout,yes", "4 cells; 7 are expected"),
+    ],
+)
+def test_a_confound_that_is_wrong_is_named_with_its_line(
+    line: str, said: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "sohail2022"
+    shutil.copytree(reading.FOLDER / "sohail2022", folder)
+    (folder / "confounds.csv").write_text(f"{CONFOUNDS}{line}\n")
+    with pytest.raises(UserError) as wrong:
+        reading.read_study(folder)
+    assert said in str(wrong.value) and "confounds.csv, line 2" in str(wrong.value)
+
+
+def test_whose_code_a_release_stands_for() -> None:
+    study = reading.find("tian2020")
+    named = {
+        ("tensorflow@2.1.0", "function"): "tensorflow", ("tensorflow@2.1.0", "fit"): "model.fit",
+        ("tensorflow@2.21.0", "fit"): "model.fit", ("pytorch@2.13.0", "compile"): "pytorch",
+    }  # fmt: skip
+    for (release, variant), name in named.items():
+        found = study.framework_of(release, variant)
+        assert found is not None and found.name == name
+    assert study.framework_of("jax@0.12.0.1", "jit") is None

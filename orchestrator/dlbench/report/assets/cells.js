@@ -5,6 +5,7 @@ import { page, state } from "./page.js";
 
 const SHADES = 8;
 const DARKEST = 4;
+const UNRANKED = { no: "not certified", altered: "altered on purpose" };
 const TOLD = { better: "better", worse: "worse" };
 
 const wordOf = (metric, decision) =>
@@ -50,7 +51,7 @@ export function cellOf(metric, caseNumber, contender) {
   if (middle[number] === null) return { ...cell, kind: "empty", main: "–", details: ["no " + metric.title.toLowerCase()] };
   const value = withUnit(middle[number], metric.unit);
   if (group.proof !== "yes") {
-    return { ...cell, kind: "apart", main: group.proof === "no" ? "not certified" : "proof not made", details: [value] };
+    return { ...cell, kind: "apart", main: UNRANKED[group.proof] ?? "proof not made", details: [value] };
   }
   const other = opponent(metric, number, state.baseline);
   if (other === contender) {
@@ -70,7 +71,7 @@ function missing(metric, caseNumber) {
   if (number === undefined) return "baseline not run";
   const group = page.groups[number];
   if (!group.complete) return "baseline failed";
-  if (group.proof !== "yes") return "baseline not certified";
+  if (group.proof !== "yes") return group.proof === "altered" ? "baseline altered on purpose" : "baseline not certified";
   return metric.groups.middle[number] === null ? "baseline has none" : "not comparable";
 }
 

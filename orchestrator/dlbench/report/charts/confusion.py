@@ -83,6 +83,8 @@ def _labels_of(record: TrialRecord) -> _Labels | None:
     """Of a job that is scored by accuracy."""
     try:
         content = record.job()
+        if any(one["name"] == "test-is-training" for one in content.get("confounds", ())):
+            return None  # its predictions are of other rows
         data = content["data"]
         for metric in content["recipe"]["metrics"]:
             if metric["name"] in ("accuracy", "binary-accuracy") and metric["mask"] is None:

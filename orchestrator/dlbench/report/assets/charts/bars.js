@@ -20,7 +20,7 @@ export function bars(view) {
     return tip(row.contender, [[row.mean === undefined ? "median" : "mean", label(row)], ...between(row, "low", "high"), ["trials", row.n], ["certified", row.certified]]);
   } };
   const label = (row) => (unit === "×" ? "×" + number(row.median) : (unit === "%" ? row.median.toFixed(2) : number(row.median)) + (unit ? " " + unit : ""))
-    + (row.certified !== "yes" ? ", " + (row.certified === "no" ? "not certified" : "proof not made") : "");
+    + (row.certified !== "yes" ? ", " + ({ no: "not certified", altered: "altered on purpose" }[row.certified] ?? "proof not made") : "");
   // The longest label must fit behind the longest bar.
   const start = dots ? bottom - span * 0.1 : 0;
   const plot = view.width - room - 16;

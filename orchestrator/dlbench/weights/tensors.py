@@ -1,0 +1,86 @@
+"""Tensors of files that other programs wrote: what is in them, read without believing them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from dlbench.errors import UserError
+from dlbench.plain_json import printable
+
+MOST_BYTES = 4 << 30
+"""Of a file, and of all its tensors together once they are in memory."""
+MOST_TENSORS = 10_000
+MOST_DIMENSIONS = 32
+LONGEST_NAME = 256
+Values = npt.NDArray[np.generic]
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """One tensor of a file."""
+
+    name: str
+    stored: str
+    """The type of its numbers in the file: `float16`, `bfloat16`, …"""
+    values: Values
+    """Of a `bfloat16`, which NumPy does not know, as float32."""
+
+    @property
+    def bytes(self) -> int:
+        """In the file."""
+        return int(self.values.size) * (2 if self.stored == "bfloat16" else self.values.itemsize)
+
+
+@dataclass(frozen=True)
+class TensorFile:
+    """A file and what it holds, in its order."""
+
+    kind: str
+    """What people call its format: `safetensors`, `PyTorch (zip)`, …"""
+    tensors: Mapping[str, Tensor]
+    notes: tuple[str, ...] = field(default=())
+    """What was left aside when it was read."""
+
+
+class Refused(ValueError):
+    """What is wrong with a file, in words that go behind `FILE can't be read: `."""
+
+
+def refused(path: Path, why: object, remedy: str = "") -> UserError:
+    return UserError(
+        f"{path.name} can't be read: {printable(str(why), 300)}.",
+        remedy or "Get the file again, or save the weights in another format.",
+    )
+
+
+def checked_shape(shape: object, name: str) -> tuple[int, ...]:
+    """The shape that a file claims; its size is for the caller to check."""
+    if not isinstance(shape, list | tuple) or len(shape) > MOST_DIMENSIONS:
+        raise Refused(f"{shown(name)} has no proper shape")
+    for size in shape:
+        if isinstance(size, bool) or not isinstance(size, int) or not 0 <= size < 2**40:
+            raise Refused(f"{shown(name)} has no proper shape")
+    return tuple(shape)
+
+
+def count_of(shape: tuple[int, ...]) -> int:
+    """How many numbers; a plain product, so that nothing overflows."""
+    count = 1
+    for size in shape:
+        count *= size
+    return count
+
+
+def of_bfloat16(halves: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32]:
+    """They are the upper halves of float32 numbers."""
+    return (halves.astype(np.uint32) << 16).view(np.float32)
+
+
+def shown(name: object) -> str:
+    """A name in a file, for a sentence."""
+    return repr(printable(str(name) if isinstance(name, str) else type(name).__name__, 100))
