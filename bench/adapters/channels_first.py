@@ -7,6 +7,7 @@ go in or out. Where a flattened image goes anywhere else, it is brought to canon
 
 import numpy as np
 
+from bench.adapters.base import Prepared
 from bench.ops import ELEMENTWISE, at_size, shapes_of, sources
 
 
@@ -109,12 +110,17 @@ def value_in(value):
     return np.array(value.transpose(0, 3, 1, 2), order="C") if value.ndim == 4 else value
 
 
-def with_images_of(graph, batch):
-    """The graph with the shapes that it has for the images of this batch, which are NCHW."""
+def shape_for(graph, node, batch):
+    """The shape of a trained node's values for this batch: images may have any of their sizes.
+
+    A prepared batch has its images in NCHW, and none that no trained node depends on.
+    """
     for spec in graph["inputs"]:
         if spec.get("sizes") and spec["name"] in batch:
-            return at_size(graph, list(batch[spec["name"]].shape[2:4]))
-    return graph
+            shape = batch[spec["name"]].shape
+            size = shape[2:4] if isinstance(batch, Prepared) else shape[1:3]
+            return shapes_of(at_size(graph, [int(extent) for extent in size]))[node["name"]]
+    return node["shape"]
 
 
 def kernel_in(kernel):

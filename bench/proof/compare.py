@@ -99,6 +99,8 @@ def compare_step(nodes, weights, got, wanted, room, when="", statistics=False):
             size = np.abs(here) + np.abs(here + value)
             if name == "variance":  # its epsilon is always added: some keep the two as one number
                 size = size + node["epsilon"]
+                # and some round it before n/(n-1), which is 2 at most, is put on what was added
+                size = 2 * size if node["unbiased"] else size
             rounding = 2 * UNIT * size
             allowed = rounding + room[node["name"]][name]
             label = "{}/{}".format(node["name"], name)

@@ -6,7 +6,7 @@ from bench import weights
 from bench.formats import Unsupported
 from bench.ops import for_batch, host_nodes, shapes_of, values_of
 from bench.proof.compare import FLOOR, Mismatch, compare, compare_gradients, compare_values
-from bench.proof.noise import FACTOR, largest
+from bench.proof.noise import FACTOR, DisturbedBackward, largest
 from bench.reference.model import Reference
 from bench.trial import options_of
 
@@ -151,8 +151,13 @@ def kinks(sides):
             batch[spec["target"]] = np.where(zero, 0, target).astype(target.dtype)
     (loss, wanted, _), other = exact.backward(batch), single.backward(batch)
     usual = sides.wanted_gradients()[1][1]  # where nothing is zero
+    moved = DisturbedBackward(sides.plain, sides.recipe, 5)
+    moved.load(start)
+    copies = other[1], moved.backward(batch)[1]
     spreads = {
-        (node, name): max(largest(value - other[1][node][name]), usual[node, name])
+        (node, name): max(
+            [largest(value - copy[node][name]) for copy in copies] + [usual[node, name]]
+        )
         for node, parameters in wanted.items()
         for name, value in parameters.items()
     }

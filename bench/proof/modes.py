@@ -177,10 +177,14 @@ def _gradients_scale(sides):
     keys = [(n, p) for n, values in draws[0].items() for p in values if n in nodes]
     mean = {key: np.mean([draw[key[0]][key[1]] for draw in draws], axis=0) for key in keys}
     parts = {key: _parts(draws, key, mean[key]) for key in keys}
-    # one that is next to nothing beside the others is rounding alone in float32
+    # one that is next to nothing beside the others, or beside its rounding, is rounding alone
     least = 1e-4 * max([largest(value) for value in mean.values()] or [0.0])
+    rounding = sides.wanted_gradients()[1][1]
     telling = [
-        key for key in keys if largest(mean[key]) > least and 0 < np.std(parts[key], ddof=1) < 0.3
+        key
+        for key in keys
+        if largest(mean[key]) > max(least, 100 * rounding.get(key, 0.0))
+        and 0 < np.std(parts[key], ddof=1) < 0.3
     ]
     if not telling:
         return

@@ -51,6 +51,16 @@ class Disturbed(Reference):
         return _NOISE[start : start + size]
 
 
+class DisturbedBackward(Disturbed):
+    """Only gradients are moved: what stands exactly at a kink stays there."""
+
+    def __init__(self, graph, recipe, seed):
+        super(DisturbedBackward, self).__init__(graph, recipe, seed, 0.0)
+
+    def _passed(self, name, value):
+        return value
+
+
 class Copies:
     """The disturbed copies of one graph: how far they part from the exact reference.
 

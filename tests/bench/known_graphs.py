@@ -346,7 +346,7 @@ def names() -> Pair:
     x = g.input("input", (4,))
     for name in ("Dense", "dense", "DENSE", "dense_1", "training", "self", "T", "n" * 200, "None"):
         x = g.tanh(g.dense(x, 4, name=name))
-    losses = [_head(g, x, "values")]
+    losses = [_head(g, x, "Dense")]  # a data array with the name of a node
     return _pair(g, x, losses=losses)
 
 

@@ -75,7 +75,7 @@ def test_a_kernel_without_such_a_version_is_unsupported_and_no_crash(
     monkeypatch.setattr("bench.trial.run", refuses)
     job = {"adapter": "numpy", "action": "train", "device": "cpu", "deterministic": asked}
     events = SimpleNamespace(write=lambda *_, **__: None)
-    found, message = _run(job, "", "", events)
+    found, message = _run(job, "", "", events, None)
     assert (found, "put_" in message) == (outcome, True)
 
 

@@ -8,7 +8,7 @@ from mxnet import autograd, gluon
 from mxnet.gluon import rnn
 
 from bench.adapters.base import Model, Prepared
-from bench.adapters.channels_first import Layout, value_in, with_images_of
+from bench.adapters.channels_first import Layout, shape_for, value_in
 from bench.adapters.mxnet.layers import Layers, Net, own_lengths, parameters_of, second_bias
 from bench.adapters.mxnet.mixing import mix
 from bench.adapters.mxnet.parts import Parts, with_losses
@@ -25,8 +25,6 @@ from bench.ops import (
     host_nodes,
     nodes_for,
     read_by_losses,
-    shapes_of,
-    sizes_of,
     trained_nodes,
     values_of,
 )
@@ -126,19 +124,14 @@ class GluonModel(Model):
         mix(self._before, [0.0] * count, variances, [1.0] * count)  # a copy
         loss = self._loss_of(arrays)
         loss.backward()
-        self._unbias(variances, dict(zip(self._training.inputs, arrays)))
+        self._unbias(variances, batch, arrays[0].shape[0])
         return loss
 
-    def _unbias(self, variances, batch):
+    def _unbias(self, variances, batch, rows):
         """MXNet adds the biased variance: put the factor n/(n-1) on what it added."""
-        rows = len(next(iter(batch.values())))
-        shapes = None
-        if self._unbiased and sizes_of(self._graph):
-            shapes = shapes_of(with_images_of(self._graph, batch))
         factors, shares = [], []
         for node in self._unbiased:
-            shape = shapes[node["name"]] if shapes else node["shape"]
-            n = rows * int(np.prod(shape[:-1]))
+            n = rows * int(np.prod(shape_for(self._graph, node, batch)[:-1]))
             factors.append(n / max(1.0, n - 1.0))
             shares.append((1 - factors[-1]) * node["keep"])
         mix(variances, factors, self._before, shares)

@@ -20,9 +20,10 @@ class Training(nn.HybridBlock):
         self.net, self._losses, self._shapes = net, recipe["losses"], shapes
         self.inputs = list(net.inputs)
         for spec in self._losses:
-            for name in (spec["output"], spec["target"], spec["mask"]):
-                if name is not None and name not in self.inputs and not net.makes(name):
-                    self.inputs.append(name)
+            read = [] if net.makes(spec["output"]) else [spec["output"]]
+            # a data array may have the name of a node
+            read += [name for name in (spec["target"], spec["mask"]) if name is not None]
+            self.inputs += [name for name in read if name not in self.inputs]
 
     def hybrid_forward(self, F, *arrays):
         batch = dict(zip(self.inputs, arrays))

@@ -6,7 +6,7 @@ import numpy as np
 import paddle
 
 from bench.adapters.base import Model, Prepared, weighted_sum
-from bench.adapters.channels_first import Layout, value_in, with_images_of
+from bench.adapters.channels_first import Layout, shape_for, value_in
 from bench.adapters.paddle.layers import Net, parameter_in, parameter_out, tensors_of
 from bench.adapters.paddle.training import clip, loss_of, optimizer_of
 from bench.formats import Unsupported
@@ -14,8 +14,6 @@ from bench.ops import (
     host_nodes,
     nodes_for,
     read_by_losses,
-    shapes_of,
-    sizes_of,
     trained_nodes,
     values_of,
 )
@@ -102,10 +100,9 @@ class PaddleModel(Model):
         loss = self._loss_of(batch)
         loss.backward()
         rows = len(next(iter(batch.values())))
-        graph = with_images_of(self._graph, batch) if sizes_of(self._graph) else None
         for node, old in zip(self._unbiased, kept):
             # Paddle keeps the biased variance: put the factor n/(n-1) into what it has added
-            shape = shapes_of(graph)[node["name"]] if graph else node["shape"]
+            shape = shape_for(self._graph, node, batch)
             n = rows * int(np.prod(shape[:-1]))
             variance = self._variance(node)
             paddle.assign(old + (variance - old) * (n / (n - 1.0)), variance)

@@ -88,11 +88,12 @@ def clip(recipe, trained, native):
         paddle.nn.utils.clip_grad_norm_(tensors, recipe["clip"])
         return
     # Paddle adds 1e-6 to the norm that it divides by: next to nothing unless that is as small
-    gradients = [tensor.grad_ for tensor in tensors]
-    norm = paddle.linalg.norm(paddle.stack([paddle.linalg.norm(g.detach()) for g in gradients]))
-    factor = recipe["clip"] / norm.clip(min=recipe["clip"])
-    for gradient in gradients:
-        gradient.multiply_(y=factor)
+    with paddle.no_grad():
+        gradients = [tensor.grad_ for tensor in tensors]
+        norm = paddle.linalg.norm(paddle.stack([paddle.linalg.norm(g) for g in gradients]))
+        factor = recipe["clip"] / norm.clip(min=recipe["clip"])
+        for gradient in gradients:
+            gradient.multiply_(y=factor)
 
 
 def optimizer_of(recipe, trained, native):

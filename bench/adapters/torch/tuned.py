@@ -1,7 +1,7 @@
 """The variant `tuned`: PyTorch's faster ways on a CPU (docs/speed.md).
 
-Not among them is to keep images as NHWC (channels_last): it takes a quarter off a ResNet's step,
-but in 2.13 it writes outside its memory in the small one that is certified.
+Not among them: images kept as NHWC (channels_last). It takes a quarter off a ResNet's step, but the
+process of 2.13 dies of damaged memory on the small one that is certified.
 """
 
 

@@ -20,7 +20,7 @@ from dlbench.environments import releases
 from dlbench.environments.releases import Release
 from dlbench.errors import UserError, unknown
 from dlbench.host import gpu_preflight
-from dlbench.planning.changes import workload_of
+from dlbench.planning.altered import model_of
 from dlbench.planning.choices import Choices
 from dlbench.planning.confound_sets import ConfoundSets
 from dlbench.planning.extents import extents_of, points_for, recipe_epochs
@@ -256,9 +256,11 @@ def starting_notes(trials: Sequence[Trial], start: Weights) -> Iterator[str]:
         " the seed."
     )
     said = []
-    for name, changes in dict.fromkeys((trial.workload, trial.changes) for trial in trials):
+    models = dict.fromkeys((trial.workload, trial.changes, trial.confounds) for trial in trials)
+    for name, changes, confounds in models:
         settings = tuple(sorted({t.setting for t in trials if t.workload == name}))
-        found = fit(start.arrays, workload_of(name, changes).graph, start.name, name)
+        graph = model_of(name, changes, confounds).graph
+        found = fit(start.arrays, graph, start.name, name)
         said.append(found.sentence(name, settings))
     yield from dict.fromkeys(said)
 

@@ -141,7 +141,7 @@ def _figure_of_any_device(
 def _column(runs: StudyRuns, workload: str, devices: Sequence[str]) -> str:
     """The workload, with the point of a sweep at which those ran that stand in its column."""
     groups = (runs.group(workload, on, who) for on in devices for who in runs.study.frameworks)
-    points = {str(group.rows[0]["point"] or "") for group in groups if group is not None} - {""}
+    points = {str(group.rows[0].get("point") or "") for group in groups if group is not None} - {""}
     return f"{workload} ({' or '.join(sorted(points))})" if points else workload
 
 

@@ -227,9 +227,9 @@ def dropout_is_not_scaled_in_its_gradient(plain, net, node, inputs, values):
 def readers_after_the_first_pass_no_gradient():
     plain = layers.Net.forward
 
-    def forgetful(self, inputs, nodes, kept):
+    def forgetful(self, inputs, steps):
         seen, altered = set(), []
-        for node in nodes:
+        for node, _ in steps:
             altered.append(node)
             for source in sources(node):
                 if source in seen and source not in inputs and node["op"] != "lstm":
@@ -249,7 +249,7 @@ def readers_after_the_first_pass_no_gradient():
 
         layers.OPERATIONS.update({op: with_cut(op) for op in usual})
         try:
-            return plain(self, inputs, nodes, kept)
+            return plain(self, inputs, steps)
         finally:
             layers.OPERATIONS.update(usual)
 
@@ -559,7 +559,7 @@ def predictions_of_one_row_in_training_mode():
         if len(next(iter(batch.values()))) != 1:
             return plain(self, batch)
         self._net.train()
-        return self._values(batch, self._predicted, self._graph["outputs"])
+        return self._values(batch, self._prediction_steps, self._graph["outputs"])
 
     Model.predict = mistaken
 

@@ -176,7 +176,7 @@ def test_both_ways_to_name_a_release_are_checked(
 @pytest.mark.parametrize("named", [("numpy",), ("--framework", "numpy:numpy"), ("numpy", "numpy")])
 def test_images_take_releases_in_the_same_ways(command: Command, named: tuple[str, ...]) -> None:
     for action in ("build", "verify"):
-        done = command("images", action, *named, "--engine", "process", "--json")
+        done = command("images", action, *named, "--device", "cpu", "--engine", "process", "--json")
         assert done.code == 0, done.err
         assert [row["release"].split("@")[0] for row in done.json] == ["numpy"]
 

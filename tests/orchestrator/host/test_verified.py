@@ -109,6 +109,17 @@ def test_what_was_proven_before_stays(catalog: Path) -> None:
     assert recorded(catalog, name)[1:] == ("gpu-build",)
 
 
+def test_a_record_that_lacks_a_way_to_train_is_replaced(catalog: Path) -> None:
+    name = "tensorflow@1.11.0"
+    first, second, *_ = workloads()
+    path = catalog / "tensorflow" / "1.11.0" / "release.toml"
+    lacking = f'verified = ["cpu", "gpu-build: on {second} only; not tuned"]'
+    path.write_text(path.read_text().replace('verified = ["cpu"]', lacking))
+    releases._read_all.cache_clear()
+    verified.record(proofs(name)[:1], "cpu", "gpu")
+    assert recorded(catalog, name)[1:] == (f"gpu-build: on {first} only",)
+
+
 def test_archives_are_untried_until_a_release_was_proven_with_them(catalog: Path) -> None:
     path = catalog / "cuda" / "9.0.toml"
     name = "tensorflow@1.11.0"

@@ -30,7 +30,7 @@ def group(
         "release": study.frameworks[name].release, "variant": "", "workload": workload,
         "device": device, "session": "one", "certified": True, "data_source": "real",
         "outcome": "ok", "budget_steps": None, "budget_epochs": whole.epochs, "samples": None,
-        "epochs": None,
+        "epochs": None, "point": "",
     }  # fmt: skip
     turns = range(len(next(iter(own.values()))))
     rows = tuple(
