@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,6 +41,32 @@ FAULTS = {
 }
 
 
+def certified(program: str, requests: list[Any], folder: Path) -> dict[str, list[Json]]:
+    """The checks that failed, by fault, as this program plants them in PyTorch's environment."""
+    file = folder / "requests.json"
+    file.write_text(json.dumps(requests))
+    python = venvs.prepare(releases.find("pytorch@2.13.0"), "cpu").python
+    done = subprocess.run(
+        [python, Path(__file__).parent / program, file],
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT), "OMP_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    return {fault: [each for each in checks if not each["passed"]] for fault, checks in lines}
+
+
+def check_named(failed: list[Json], check: str | None, node: str | None) -> None:
+    """The first check that failed is this one, at this node; None: none failed, any node."""
+    if check is None:
+        assert failed == []
+        return
+    assert failed, "nothing was found"
+    assert failed[0]["name"] == check
+    assert failed[0]["node"] == node or node is None
+    assert failed[0]["detail"]
+
+
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Json]]:
     """The checks that failed, by fault."""
@@ -49,26 +76,9 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Json]]:
             name, framework="pytorch", version="2.13.0", adapter="torch", variant="eager", threads=1
         )
         requests.append([fault, job, str(data)])
-    file = tmp_path_factory.mktemp("torch") / "requests.json"
-    file.write_text(json.dumps(requests))
-    python = venvs.prepare(releases.find("pytorch@2.13.0"), "cpu").python
-    done = subprocess.run(
-        [python, Path(__file__).parent / "torch_faults.py", file],
-        env={**os.environ, "PYTHONPATH": str(CHECKOUT), "OMP_NUM_THREADS": "1"},
-        stdout=subprocess.PIPE,
-        check=True,
-    )
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
-    return {fault: [each for each in checks if not each["passed"]] for fault, checks in lines}
+    return certified("torch_faults.py", requests, tmp_path_factory.mktemp("torch"))
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_fault_in_pytorch(found: dict[str, list[Json]], fault: str) -> None:
-    _, check, node = FAULTS[fault]
-    failed = found[fault]
-    if check is None:
-        assert failed == []
-    else:
-        assert failed[0]["name"] == check
-        assert failed[0]["node"] == node or node is None
-        assert failed[0]["detail"]
+    check_named(found[fault], *FAULTS[fault][1:])

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-from pathlib import Path
 
 import pytest
 
-from dlbench.environments import releases, venvs
 from tests.bench.known_graphs import KNOWN
 from tests.bench.proof.faulty import Json
+from tests.bench.proof.test_faults_in_torch import certified, check_named
 from tests.bench.proving import write_graph
 
 pytestmark = pytest.mark.slow  # about fifty certificates
-CHECKOUT = Path(__file__).resolve().parents[3]
 FAULTS = {
     "norm_with_the_default_epsilon": ("vgg", "evaluation", "batchnorm1"),
     "norm_counts_twice": ("vgg", "batchnorm", "batchnorm1/mean"),
@@ -89,25 +85,9 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Json]]:
             write_graph(place / name, *KNOWN[name](), 1, adapter="torch", variant="eager")
         job = json.loads((place / name / "job.json").read_text())
         requests.append([fault, job, str(place / name)])
-    (place / "requests.json").write_text(json.dumps(requests))
-    python = venvs.prepare(releases.find("pytorch@2.13.0"), "cpu").python
-    done = subprocess.run(
-        [python, Path(__file__).parent / "torch_faults_wide.py", place / "requests.json"],
-        env={**os.environ, "PYTHONPATH": str(CHECKOUT), "OMP_NUM_THREADS": "1"},
-        stdout=subprocess.PIPE,
-        check=True,
-    )
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
-    return {fault: [each for each in checks if not each["passed"]] for fault, checks in lines}
+    return certified("torch_faults_wide.py", requests, place)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_fault_of_an_adapter(found: dict[str, list[Json]], fault: str) -> None:
-    _, check, node = FAULTS[fault]
-    failed = found[fault]
-    if check is None:
-        assert failed == []
-    else:
-        assert failed, "nothing was found"
-        assert failed[0]["name"] == check
-        assert node is None or failed[0]["node"] == node
+    check_named(found[fault], *FAULTS[fault][1:])
