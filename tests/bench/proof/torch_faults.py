@@ -73,7 +73,9 @@ def doubled_decay():
     plain = torch.optim.SGD
 
     def doubled(groups, **named):
-        return plain([dict(g, weight_decay=2 * g["weight_decay"]) for g in groups], **named)
+        return plain(
+            [dict(g, weight_decay=2 * g.get("weight_decay", 0.0)) for g in groups], **named
+        )
 
     torch.optim.SGD = doubled
 
