@@ -174,4 +174,4 @@ def test_a_trial_says_which_memory_was_full(
 
     monkeypatch.setattr(trial, "run", fails)
     job = {"adapter": "numpy", "action": "train", "device": device}
-    assert program._run(job, "", "", Silent()) == (outcome, said)
+    assert program._run(job, "", "", Silent(), None) == (outcome, said)
