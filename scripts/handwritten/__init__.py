@@ -28,6 +28,12 @@ SAME = {"keras2": "keras", "keras3": "keras"}
 
 LSTM = {"length": 60, "vocabulary": 1000, "width": 32, "units": 64}
 WIDTHS = (16, 32, 64, 128)
+DETECTOR = {
+    **{"stride": 16, "scales": [16, 24, 32, 44, 60], "ratios": [0.5, 1, 2], "classes": 20},
+    **{"rpn_weights": [1, 1, 1, 1], "rpn_samples": 64, "candidates": 300, "smallest": 6},
+    **{"proposal_overlap": 0.7, "proposals_training": 60, "rois": 32, "foreground": 0.25},
+    **{"foreground_overlap": 0.5, "pool": 7, "samples": 2, "weights": [10, 10, 5, 5]},
+}
 """The sizes of the models that are trained in small."""
 
 

@@ -82,11 +82,13 @@ def main(job_file, kind, blocks, steps):
 
 
 def batches(job, train, steps):
-    """The batches of `bench.trial`, in the same order."""
+    """The rows of `bench.trial`'s batches, in the same order."""
     size, seed = job["recipe"]["batch"], job["seed"]
     for step in range(steps):
         epoch, first = 1 + step // _BATCHES, step % _BATCHES * size
-        rows = data.epoch_order(seed, epoch, train.rows)[first : first + size]
+        rows = data.epoch_order(seed, epoch, train.rows, job["recipe"]["shuffle"])[
+            first : first + size
+        ]
         yield train.for_training(train.batch(rows), seed, epoch, first)
 
 

@@ -8,16 +8,9 @@ from torch import nn
 from torch.nn import functional as F
 
 from bench.detection.proposals import propose
-from handwritten import timed
+from handwritten import DETECTOR, timed
 
-_CLASSES, _ANCHORS = 20, 15
-_RPN_SAMPLES, _ROIS = 64, 32
-_SPEC = {
-    **{"stride": 16, "scales": [16, 24, 32, 44, 60], "ratios": [0.5, 1, 2], "classes": _CLASSES},
-    **{"rpn_weights": [1, 1, 1, 1], "candidates": 300, "smallest": 6, "proposal_overlap": 0.7},
-    **{"proposals_training": 60, "rois": _ROIS, "foreground": 0.25, "foreground_overlap": 0.5},
-    **{"pool": 7, "samples": 2, "weights": [10, 10, 5, 5]},
-}
+_CLASSES, _ANCHORS = DETECTOR["classes"], len(DETECTOR["scales"]) * len(DETECTOR["ratios"])
 _RPN_TARGETS = ("rpn_labels", "rpn_label_weights", "rpn_deltas", "rpn_delta_weights")
 
 
@@ -103,20 +96,20 @@ class Detector(nn.Module):
         loss = (by_row * rois["label_weights"]).sum() + masked_smooth_l1(
             moves, rois["deltas"], rois["delta_weights"]
         )
-        return rpn_loss / _RPN_SAMPLES + loss / _ROIS
+        return rpn_loss / DETECTOR["rpn_samples"] + loss / DETECTOR["rois"]
 
 
 def proposed(scores, moves, truth):
     """Regions of interest and their targets, found on the host; no gradient goes through."""
     answers = [x.detach().permute(0, 2, 3, 1).numpy() for x in (scores, moves)]
-    made = propose(*answers, *truth, spec=_SPEC, training=True)
+    made = propose(*answers, *truth, spec=DETECTOR, training=True)
     return {name: torch.from_numpy(array) for name, array in made.items()}
 
 
 def roi_align(features, wy, wx):
     """[R, C, 7, 7]: rows of all regions in one product, then their columns."""
     (image,) = features
-    channels, height, width = image.shape
+    channels, _, width = image.shape
     rows = wy.flatten(0, 1) @ image.transpose(0, 1).flatten(1)
     cells = rows.view(len(wy), -1, width) @ wx.transpose(1, 2)
     return cells.view(len(wy), -1, channels, wx.shape[1]).transpose(1, 2).contiguous()
