@@ -78,7 +78,8 @@ class Detector(nn.Module):
             *[nn.Conv2d(3, 12, 7, 2, 3, bias=False), FrozenNorm(12), nn.ReLU()],
             *[nn.MaxPool2d(3, 2, 1), Bottleneck(12, 12)],
         )
-        self.fixed.requires_grad_(False)
+        for parameter in self.fixed.parameters():
+            parameter.requires_grad = False
         self.backbone = nn.Sequential(Bottleneck(48, 16, 2), Bottleneck(64, 32, 2))
         self.rpn, self.head = RpnHead(), RoiHead()
 

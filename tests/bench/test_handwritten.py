@@ -71,7 +71,7 @@ def test_the_detector_has_the_workload_s_numbers_both_sizes_and_boxes_inside_of_
     assert batch["rpn_delta_weights"].any()
 
 
-SAME_WORK = {"parameters": [7, 7], "losses": [[2.0, 2.00001], [1.5, 1.5001]]}
+SAME_WORK = {"parameters": [7, 7], "losses": [[2.0, 2.00001], [1.5, 1.6]]}
 
 
 @pytest.mark.parametrize(
@@ -81,15 +81,11 @@ SAME_WORK = {"parameters": [7, 7], "losses": [[2.0, 2.00001], [1.5, 1.5001]]}
         ({"parameters": [7, 8]}, "the model by hand has 8 parameters, dlbench's 7."),
         (
             {"losses": [[2.0, 2.0001], [1.5, 1.5]]},
-            "step 1 has the loss 2.000100 by hand, 2.000000 in dlbench.",
-        ),
-        (
-            {"losses": [[2.0, 2.0], [1.5, 1.5003]]},
-            "step 2 has the loss 1.500300 by hand, 1.500000 in dlbench.",
+            "the first step has the loss 2.000100 by hand, 2.000000 in dlbench.",
         ),
         (
             {"losses": [[2.0, float("nan")]]},
-            "step 1 has the loss nan by hand, 2.000000 in dlbench.",
+            "the first step has the loss nan by hand, 2.000000 in dlbench.",
         ),
     ],
 )
@@ -111,6 +107,8 @@ def test_the_detector_by_hand_does_the_same_work() -> None:
     assert len(found["losses"]) == len(found["dlbench"]) == len(found["handwritten"]) == 8
     assert len({round(loss, 3) for loss, _ in found["losses"]}) > 4  # not the same step all along
     assert bench_harness.difference(found) == ""
+    ours, theirs = np.array(found["losses"]).T
+    assert np.abs(theirs / ours - 1).max() < 1e-4  # the optimiser does the same, too
 
 
 def test_only_a_release_s_first_way_to_train_and_tuned_are_held_against_it() -> None:
