@@ -4,8 +4,7 @@ Two trajectories that start a rounding apart part for good where a relu or a max
 other side, and what then differs says nothing about the formulas. So the reference takes each step
 from where the release's model stands, with an optimiser state of its own.
 
-What rounding may do to a step follows from what it may do to the gradient: the optimiser's formula
-is carried along twice more, with gradients that are larger and smaller by that much. Where a
+What rounding may do to a step follows from what it may do to the gradients (envelope.py). Where a
 gradient is far above its rounding this leaves next to no room; where it is nothing but rounding,
 as that of a bias in front of a batch normalisation, Adam makes whole steps of it, and the room is
 as wide.
@@ -16,8 +15,8 @@ import numpy as np
 from bench.ops import trained_nodes
 from bench.proof import drawn
 from bench.proof.compare import FLOOR, Mismatch, compare_step
+from bench.proof.envelope import Envelope
 from bench.proof.noise import FACTOR, Copies, largest
-from bench.reference.optimizers import Optimizer
 from bench.weights import is_frozen
 
 _LARGEST_LOSS = 1e8
@@ -38,10 +37,8 @@ class Walk:
         self.model, self.reference = model, reference
         self._copies = Copies(graph, recipe)
         self.recipe = recipe
-        self._optimizers = [Optimizer(recipe) for _ in range(3)]
+        self._envelope = Envelope(recipe)
         self._relative, self._sizes = {True: {}, False: {}}, set()
-        self._widest = {}
-        """The largest spread of each gradient that is rounding alone, since training began."""
         self._handles = []
         self._new_model = lambda: sides.loaded(graph, recipe)
         self.weights = self._start = sides.start()
@@ -65,7 +62,7 @@ class Walk:
         here, clear = self.weights, clear and not again
         copies = self._copies_for(batch, clear)
         loss_spread, spreads = self._spreads(here, batch, exact, clear, copies)
-        before = [optimizer.copy() for optimizer in self._optimizers]
+        before = self._envelope.copy()
         wanted, room = self._steps(here, exact, spreads)
         self._handles.append(self._epoch(batch) if in_loop else [self.model.train_step(batch)])
         self.weights = self.model.weights()
@@ -78,7 +75,7 @@ class Walk:
         if (differs or self._loss_differs(loss_spread)) and len(copies) < len(self._copies.all):
             # what rounding did to other steps is no measure of this one: it is measured
             loss_spread, spreads = self._spreads(here, batch, exact, clear, self._copies.all)
-            self._optimizers = before
+            self._envelope = before
             wanted, room = self._steps(here, exact, spreads)
             results = self._results(here, moved, wanted, room)
         self.loss_spreads.append(loss_spread)
@@ -91,8 +88,7 @@ class Walk:
         if self.recipe.get("schedule"):
             rate = drawn.rate(self.recipe, len(self.batches))
             self.model.set_rate(rate)
-            for optimizer in self._optimizers:
-                optimizer.rate = rate
+            self._envelope.set_rate(rate)
 
     def _epoch(self, batch):
         handles = []
@@ -152,7 +148,7 @@ class Walk:
         self.ended()
         self.began_again = True
         self.model, self.weights = self._new_model(), self._start
-        self._optimizers, self._widest = [Optimizer(self.recipe) for _ in range(3)], {}
+        self._envelope = Envelope(self.recipe)
         self.reference.load(self.weights)
         return self.reference.backward(batch), True
 
@@ -197,70 +193,12 @@ class Walk:
     def _steps(self, here, exact, spreads):
         """(how far each parameter should go, what rounding may add to or take from that)."""
         _, gradients, state = exact
-        shifts = self._shifts(gradients, spreads)
-        exact_steps, above, below = (
-            optimizer.steps(here, _shifted(gradients, shifts, side))
-            for optimizer, side in zip(self._optimizers, (0.0, 1.0, -1.0))
-        )
-        longest = _longest_step(self.recipe["optimizer"], len(self.batches) + 1)
-        wanted, room = {}, {}
-        for node, steps in exact_steps.items():
-            wanted[node] = {name: -step for name, step in steps.items()}
-            room[node] = {
-                name: (np.abs(above[node][name] - step) + np.abs(below[node][name] - step))
-                * np.where(np.abs(gradients[node][name]) > FACTOR * spreads[node, name], 1, longest)
-                for name, step in steps.items()
-            }
+        wanted, room = self._envelope.steps(here, gradients, spreads)
         for node, values in state.items():
             for name, value in values.items():
                 wanted.setdefault(node, {})[name] = value - here[node][name]
                 room.setdefault(node, {})[name] = FACTOR * spreads[node, name]
         return wanted, room
-
-    def _shifts(self, gradients, spreads):
-        """How far rounding may move each gradient.
-
-        Adam and Adadelta divide by what they have seen, so of a gradient that is rounding alone a
-        small one behind a large one gives a short step, and all are drawn from one lot: with the
-        largest spread up to now no step of any such row of gradients is longer than `longest` says.
-        """
-        shifts = {}
-        for node, values in gradients.items():
-            for name, value in values.items():
-                own = shifts[node, name] = FACTOR * spreads[node, name]
-                if self.recipe["optimizer"]["name"] != "sgd":
-                    widest = max(own, self._widest.get((node, name), 0.0))
-                    shifts[node, name] = np.where(np.abs(value) > own, own, widest)
-                    self._widest[node, name] = widest
-        return shifts
-
-
-def _longest_step(optimizer, number):
-    """How many times as long as a steady gradient's step number so and so of any gradient can be.
-
-    Where a gradient is rounding alone it jumps, and Adam and Adadelta divide by what the moments
-    have seen up to now. The bounds are Cauchy's inequality for Adam's two moments, and for Adadelta
-    that its moment holds the present gradient, too.
-    """
-    if optimizer["name"] == "sgd":
-        return 1.0
-    if optimizer["name"] == "adadelta":
-        rho = optimizer["rho"]
-        return np.sqrt((1 - rho**number) / (1 - rho))
-    first, second = optimizer["beta1"], max(optimizer["beta2"], 1e-9)
-    ages = np.arange(number)
-    seen = np.minimum((first * first / second) ** ages, 1e9).sum()
-    steady = (1 - first**number) / np.sqrt(1 - second**number)
-    return (1 - first) / np.sqrt(1 - second) * np.sqrt(seen) / steady
-
-
-def _shifted(gradients, shifts, side):
-    if not side:
-        return gradients
-    return {
-        node: {name: value + side * shifts[node, name] for name, value in values.items()}
-        for node, values in gradients.items()
-    }
 
 
 def _combined(operation, left, right):

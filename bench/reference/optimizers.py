@@ -49,18 +49,29 @@ class Optimizer:
 
     def steps(self, weights, gradients):
         """{node: {parameter: what is to be taken off it}}."""
-        self._t += 1
+        return self.taken(self.used(weights, gradients))
+
+    def used(self, weights, gradients):
+        """The gradients that its formula is given: clipped, and with the decay."""
         decay, factor = self._o.get("weight_decay", 0.0), self._clipping(gradients)
-        steps = {}
+        used = {}
         for node, parameters in gradients.items():
-            steps[node] = {}
+            used[node] = {}
             for name, g in parameters.items():
                 if self._clip is not None:
                     g = factor * g
                 if decay and is_decayed(name):
                     g = g + decay * weights[node][name]
-                steps[node][name] = self._step((node, name), g)
-        return steps
+                used[node][name] = g
+        return used
+
+    def taken(self, used):
+        """The steps by such gradients."""
+        self._t += 1
+        return {
+            node: {name: self._step((node, name), g) for name, g in parameters.items()}
+            for node, parameters in used.items()
+        }
 
     def _clipping(self, gradients):
         """What all gradients are multiplied by: their norm together is at most the recipe's."""

@@ -58,7 +58,7 @@ def first_inputs(graph):
 
 def _conv2d_layer(node, source, native):
     packed, word = _packs_pixels(node), nn.padding_word(node, source)
-    if packed and source[0] is None:
+    if packed and source[0] is None and not _is_pointwise(node):
         raise Unsupported("{!r} would skip pixels of images of several sizes".format(node["name"]))
     return layers.Conv2D(
         node["filters"],
@@ -137,13 +137,22 @@ def _packs_pixels(node):
 
     TensorFlow 2.21's oneDNN kernels write outside their memory, which gives wrong numbers or ends
     the process: in the kernel's gradient where the windows stand further apart than they are
-    large, and forward, with one channel, for strides [1, more] and an output of one column. The
-    usual 1x1 convolutions with a stride are right.
+    large, and forward, with one channel, for strides [1, more] and an output of one column. Of 1x1
+    convolutions only those of fewer than 16 channels do, after batches of two sizes.
     """
     (h, w), (down, across) = node["kernel"], node["stride"]
     apart = down > h or across > w
     one_column = node["shape"][1] == 1 and down == 1 < across
-    return [h, w] != [1, 1] and (apart or one_column)
+    if _is_pointwise(node):
+        return apart and node["parameters"]["kernel"]["shape"][2] < _FEW_CHANNELS
+    return apart or one_column
+
+
+_FEW_CHANNELS = 16
+
+
+def _is_pointwise(node):
+    return node["kernel"] == [1, 1]
 
 
 def _axes(node):
@@ -156,6 +165,9 @@ def _packed_stride(size, stride, count):
 
 
 def _packed_pixels(node, x):
+    if _is_pointwise(node):  # of images of several sizes, too
+        down, across = node["stride"]
+        return x[:, ::down, ::across]
     for axis, (size, stride, count) in enumerate(_axes(node), start=1):
         if stride > size or count == 1:
             x = tf.gather(x, [k * stride + j for k in range(count) for j in range(size)], axis=axis)

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from bench.proof.kinks import rows_at_kinks
-from bench.proof.walk import Walk, _longest_step
+from bench.proof.walk import Walk
 from bench.reference.model import Reference
-from bench.reference.optimizers import Optimizer
 from dlbench.planning import recipes
 from dlbench.planning.graph import Graph
 from tests.bench.faults.proving import Case
@@ -71,17 +70,3 @@ def test_steps_made_of_rounding_are_no_longer_than_any_step_can_be(
     assert (check is not None) == found
     if check:
         assert (check["name"], check["node"]) == ("recipe-steps", "cancelled/bias")
-
-
-def test_the_longest_step_of_adam() -> None:
-    """Some gradient reaches the bound, and no other goes beyond it."""
-    adam, steps = dict(recipes.adam(1e-3), epsilon=1e-30), 30
-    worst = (adam["beta1"] / adam["beta2"]) ** np.arange(steps)[::-1]
-    histories = np.vstack([worst, np.random.RandomState(1).normal(size=(200, steps))]).T
-    formula = Optimizer({"optimizer": adam})
-    for gradients in histories:
-        taken = np.abs(formula.steps({}, {"n": {"bias": gradients}})["n"]["bias"]) / adam["lr"]
-    bound = _longest_step(adam, steps)
-    assert taken[0] == pytest.approx(bound)
-    assert taken.max() <= bound * (1 + 1e-9)
-    assert 1 < bound < 2
