@@ -8,20 +8,40 @@ rest int32) and returns the seconds of each step. The kinds:
     mlp      mnist-mlp
     lstm     imdb-lstm, with LSTM's sizes below
     resnet   cifar10-resnet18, with WIDTHS channels
+
+The kind `detector`, voc2012-faster-rcnn in its size `small`, is in ADAPTER_detector.py. How long a
+step takes depends on what its model has learnt, so `make(weights)` starts from the same weights as
+dlbench, on the same batches with the targets of the RPN. It returns `run`, the list of all losses
+so far, and the number of parameters.
 """
 
 import time
 
-KINDS = ("cnn", "mlp", "lstm", "resnet")
+KINDS = ("cnn", "mlp", "lstm", "resnet", "detector")
 CNN_ALONE = ("paddle", "tensorflow1", "theano")
 """Adapters of which only this kind is written by hand."""
+DETECTORS = ("torch",)
+"""Adapters of which the detector is written by hand, too."""
 
 SAME = {"keras2": "keras", "keras3": "keras"}
 """Adapters whose loop by hand is written the same way: the module that has it."""
 
 LSTM = {"length": 60, "vocabulary": 1000, "width": 32, "units": 64}
 WIDTHS = (16, 32, 64, 128)
+DETECTOR = {
+    **{"stride": 16, "scales": [16, 24, 32, 44, 60], "ratios": [0.5, 1, 2], "classes": 20},
+    **{"rpn_weights": [1, 1, 1, 1], "rpn_samples": 64, "candidates": 300, "smallest": 6},
+    **{"proposal_overlap": 0.7, "proposals_training": 60, "rois": 32, "foreground": 0.25},
+    **{"foreground_overlap": 0.5, "pool": 7, "samples": 2, "weights": [10, 10, 5, 5]},
+}
 """The sizes of the models that are trained in small."""
+
+
+def kinds_of(adapter):
+    """The kinds that are written by hand for an adapter."""
+    if adapter in CNN_ALONE:
+        return ("cnn",)
+    return tuple(kind for kind in KINDS if kind != "detector" or adapter in DETECTORS)
 
 
 def timed(ready, step):

@@ -3,7 +3,8 @@
     python -m handwritten.against JOB KIND BLOCKS STEPS CLOCK
 
 Prints one JSON object: every steady step time of both, in milliseconds of the clock: `wall`, or
-`cpu`, the processor time of the process, which other programs on a busy machine change least.
+`cpu`, the processor time of the process, which other programs on a busy machine change least. A
+detector's parameters and first losses are there, too: of both in turn.
 """
 
 import json
@@ -18,21 +19,23 @@ import importlib
 import numpy as np
 
 from bench import data, formats, trial, weights
-from bench.ops import shapes_of
+from bench.detector_data import DIFFICULT, DetectorSplit
+from bench.ops import host_nodes, shapes_of, sizes_of
 from handwritten import SAME
 
 _BATCHES = 8
 
 
 class Collected:
-    """Takes the place of the events file: keeps step times, writes nothing."""
+    """Takes the place of the events file: keeps step times and first losses, writes nothing."""
 
     def __init__(self):
-        self.steps_ms = []
+        self.steps_ms, self.losses = [], []
 
     def write(self, event, **fields):
         if event == "epoch":
             self.steps_ms += fields["steps_ms"]
+            self.losses += fields["first_losses"]
 
     def phase(self, name, sync=None):
         return _NoPhase()
@@ -49,28 +52,68 @@ class _NoPhase:
 def main(job_file, kind, blocks, steps):
     job = formats.read_job(job_file)
     adapter = importlib.import_module("bench.adapters." + job["adapter"])
-    handwritten = importlib.import_module("handwritten." + SAME.get(job["adapter"], job["adapter"]))
     options = trial.options_of(job)
     adapter.set_up(options)
-    size = job["recipe"]["batch"]
-    train = data.Split(drawn(job["graph"], job["recipe"], _BATCHES * size))
+    train = split(job["graph"], job["recipe"])
     model = adapter.build(job["graph"], job["recipe"], options)
-    model.load(weights.initial_weights(job["graph"], job["seed"]))
-    run = handwritten.make(kind)
-    # a test split of one batch: evaluation is not what is compared
+    first = weights.initial_weights(job["graph"], job["seed"])
+    model.load(first)
+    found = {"dlbench": [], "handwritten": []}
+    name = SAME.get(job["adapter"], job["adapter"])
+    if kind == "detector":
+        module = importlib.import_module("handwritten.{}_detector".format(name))
+        run, losses, parameters = module.make(first)
+        found["parameters"] = [weights.count(job["graph"]), parameters]
+    else:
+        run, losses = importlib.import_module("handwritten." + name).make(kind), None
+    # a test split of a few rows: evaluation is not what is compared
     splits = {"train": train, "test": train.part(slice(0, 8))}
-    times = {"dlbench": [], "handwritten": []}
     for block in range(blocks + 1):
         collected = Collected()
         job["budget"] = {"epochs": 1 + steps // _BATCHES, "steps": steps}
         trial.Training(job, model, splits, collected).run()
-        rows = np.random.permutation(train.rows)
-        parts = [rows[k * size :][:size] for k in range(_BATCHES)]
-        mine = run(train.batch(parts[k % _BATCHES]) for k in range(steps))
+        mine = run(batches(job, train, steps))
         if block:  # the first block warms both up
-            times["dlbench"] += collected.steps_ms
-            times["handwritten"] += [1000 * seconds for seconds in mine]
-    print(json.dumps(times))
+            found["dlbench"] += collected.steps_ms
+            found["handwritten"] += [1000 * seconds for seconds in mine]
+        elif losses is not None:
+            found["losses"] = [[a, float(b)] for a, b in zip(collected.losses, losses)]
+    print(json.dumps(found))
+
+
+def batches(job, train, steps):
+    """The rows of `bench.trial`'s batches, in the same order."""
+    size, seed = job["recipe"]["batch"], job["seed"]
+    for step in range(steps):
+        epoch, first = 1 + step // _BATCHES, step % _BATCHES * size
+        rows = data.epoch_order(seed, epoch, train.rows, job["recipe"]["shuffle"])[
+            first : first + size
+        ]
+        yield train.for_training(train.batch(rows), seed, epoch, first)
+
+
+def split(graph, recipe):
+    """Made-up rows for some batches."""
+    rows = _BATCHES * recipe["batch"]
+    if host_nodes(graph):
+        return DetectorSplit(scenes(graph, rows), {"image": 255}, graph)
+    return data.Split(drawn(graph, recipe, rows))
+
+
+def scenes(graph, rows):
+    """So many images of noise, of several sizes, with one to four boxes each."""
+    random, longest = np.random.RandomState(0), max(max(size) for size in sizes_of(graph))
+    size = random.randint(3 * longest // 4, longest + 1, (rows, 2))
+    classes = random.randint(1, host_nodes(graph)[0]["classes"] + 1, (rows, 4))
+    corners = random.uniform(0, 0.5, (rows, 4, 2)) * size[:, None]
+    sides = random.uniform(0.2, 0.5, (rows, 4, 2)) * size[:, None]
+    return {
+        "image": random.randint(0, 256, (rows, longest, longest, 3)).astype(np.uint8),
+        "size": size.astype(np.int32),
+        "boxes": np.concatenate([corners, corners + sides], axis=-1).astype(np.float32),
+        "classes": classes * (np.arange(4) < random.randint(1, 5, (rows, 1))),
+        DIFFICULT: np.zeros((rows, 4), np.uint8),
+    }
 
 
 def drawn(graph, recipe, rows):

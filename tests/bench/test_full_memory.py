@@ -173,5 +173,5 @@ def test_a_trial_says_which_memory_was_full(
             pass
 
     monkeypatch.setattr(trial, "run", fails)
-    job = {"adapter": "numpy", "action": "train", "device": device}
-    assert program._run(job, "", "", Silent()) == (outcome, said)
+    job = {"adapter": "numpy", "action": "train", "device": device, "deterministic": False}
+    assert program._run(job, "", "", Silent(), None) == (outcome, said)

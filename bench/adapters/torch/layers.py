@@ -51,10 +51,21 @@ def _key(node):
 
 
 def _conv2d_layer(node, features, native):
-    padding = [p[0] for p in node["padding"]] if symmetric(node["padding"]) else 0
-    return nn.Conv2d(
-        features, node["filters"], node["kernel"], node["stride"], padding, bias=node["bias"]
-    )
+    shape = (features, node["filters"], node["kernel"], node["stride"])
+    if symmetric(node["padding"]):
+        return nn.Conv2d(*shape, padding=[p[0] for p in node["padding"]], bias=node["bias"])
+    layer = PaddedConv2d(*shape, bias=node["bias"])
+    layer.around = _torch_padding(node)
+    return layer
+
+
+class PaddedConv2d(nn.Conv2d):
+    """With other numbers of zeros before than behind."""
+
+    around = ()
+
+    def forward(self, x):
+        return super(PaddedConv2d, self).forward(F.pad(x, self.around))
 
 
 def _batchnorm_layer(node, features, native):
@@ -77,12 +88,12 @@ class Affine(nn.Module):
 
     def __init__(self, features, axes):
         super(Affine, self).__init__()
-        self.register_buffer("scale", torch.ones(features))
-        self.register_buffer("offset", torch.zeros(features))
-        self._shape = (-1, 1, 1) if axes == 3 else (-1,)
+        shape = (features, 1, 1) if axes == 3 else (features,)  # no step has to turn them
+        self.register_buffer("scale", torch.ones(shape))
+        self.register_buffer("offset", torch.zeros(shape))
 
     def forward(self, x):
-        return x * self.scale.view(self._shape) + self.offset.view(self._shape)
+        return x * self.scale + self.offset
 
 
 LAYERS = {
@@ -101,11 +112,6 @@ LAYERS = {
 
 def _apply_layer(net, node, inputs, values):
     return net.layer(node)(inputs[0])
-
-
-def _conv2d(net, node, inputs, values):
-    x = inputs[0] if symmetric(node["padding"]) else F.pad(inputs[0], _torch_padding(node))
-    return net.layer(node)(x)
 
 
 def _maxpool(net, node, inputs, values):
@@ -233,11 +239,11 @@ def _roialign(net, node, inputs, values):
 
 
 OPERATIONS = {
-    "conv2d": _conv2d,
+    "conv2d": _apply_layer,
     "maxpool": _maxpool,
     "avgpool": _avgpool,
     "globalmaxpool": lambda net, node, inputs, values: inputs[0].flatten(2).max(2)[0],
-    "globalavgpool": lambda net, node, inputs, values: inputs[0].mean(3).mean(2),
+    "globalavgpool": lambda net, node, inputs, values: inputs[0].mean((2, 3)),
     "batchnorm": _batchnorm,
     "dense": _apply_layer,
     "embedding": _embedding,
@@ -276,7 +282,7 @@ def tensors_of(node, layer):
     if op == "embedding":
         return {"table": layer.weight}
     if op == "affine":
-        return {"scale": layer.scale, "offset": layer.offset}
+        return {"scale": layer.scale.view(-1), "offset": layer.offset.view(-1)}
     return {
         "input_kernel": layer.weight_ih_l0,
         "recurrent_kernel": layer.weight_hh_l0,

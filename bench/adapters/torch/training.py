@@ -36,17 +36,10 @@ def _absolute_error(output, target, reduction="mean"):
     return error.mean() if reduction == "mean" else error
 
 
-def _smooth_l1(output, target, reduction="mean"):
-    error = output - target
-    slope = error.clamp(-1.0, 1.0)
-    places = slope * (error - 0.5 * slope)
-    return places.mean() if reduction == "mean" else places
-
-
 _REAL_VALUED = {
     "sigmoid-cross-entropy": F.binary_cross_entropy_with_logits,
     "mean-squared-error": F.mse_loss,
-    "smooth-l1": _smooth_l1,
+    "smooth-l1": F.smooth_l1_loss,
     "mean-absolute-error": F.l1_loss if _RELEASE >= (1, 13) else _absolute_error,
 }
 
