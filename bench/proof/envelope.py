@@ -18,6 +18,8 @@ import numpy as np
 from bench.proof.noise import FACTOR
 from bench.reference.optimizers import Optimizer
 
+_UNIT = np.finfo(np.float32).eps
+
 
 class Envelope:
     """The steps of the exact optimiser, and how far from them those of a right release may be."""
@@ -83,12 +85,18 @@ class Envelope:
 
         Of a gradient that is rounding alone all are drawn from one lot, so that its largest spread
         up to now stands for each: one that happens to be small says nothing of the next release.
+
+        SGD's velocity is kept in float32: what it lost when gradients were large stays in it when
+        they shrink, as those of a table do that weight decay alone moves.
         """
         shifts = {}
         for node, values in gradients.items():
             for name, value in values.items():
                 own = shifts[node, name] = FACTOR * spreads[node, name]
-                if self._o["name"] != "sgd":
+                if self._o["name"] == "sgd":
+                    velocity = self._optimizers[0].first_moment((node, name))
+                    shifts[node, name] = own + _UNIT * self._o["momentum"] * np.abs(velocity)
+                else:
                     widest = max(own, self._widest.get((node, name), 0.0))
                     shifts[node, name] = np.where(np.abs(value) > own, own, widest)
                     self._widest[node, name] = widest

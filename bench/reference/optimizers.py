@@ -36,6 +36,10 @@ class Optimizer:
         }
         return dict(kept, steps=np.array(self._t))
 
+    def first_moment(self, key):
+        """SGD's velocity, or Adam's mean of gradients, of (node, parameter); 0 before any step."""
+        return self._state[key][0] if key in self._state else 0.0
+
     @property
     def lr(self):
         """The recipe's learning rate, or the one that was set instead."""

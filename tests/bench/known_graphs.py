@@ -452,6 +452,16 @@ def small_gradients_clipped() -> Pair:
     return _pair(g, x, losses=[_head(g, x, weight=1e-4)], clip=1e-5)
 
 
+def narrow_shortcuts() -> Pair:
+    """1x1 convolutions that leave pixels out, of a few channels."""
+    g = Graph("narrow")
+    x = g.relu(g.conv2d(g.input("image", (32, 32, 3)), 4, 3, padding="same"))
+    for width in (6, 8):
+        y = g.conv2d(x, width, 3, stride=2, padding=((1, 1), (1, 1)))
+        x = g.relu(g.batchnorm(g.add(y, g.conv2d(x, width, 1, stride=2))))
+    return _pair(g, g.dense(g.globalavgpool(x), 3), optimizer=_ADAM)
+
+
 def images_of_several_sizes() -> Pair:
     g = Graph("sizes")
     x = g.input("image", (6, 7, 2), sizes=((6, 7), (9, 5), (4, 12)))
@@ -470,6 +480,6 @@ CORNERS: tuple[Callable[[], Pair], ...] = (
     nothing_needs_it, all_weights_zero, large_logits, autoencoder, board, names, frozen_trunk,
     flattened_everything, long_chain, one_value_before_a_norm, steep_beside_flat,
     large_from_the_start, small_dropout, dropout_between_relus, uneven_paddings,
-    small_gradients_clipped, extreme_attributes, images_of_several_sizes,
+    small_gradients_clipped, extreme_attributes, narrow_shortcuts, images_of_several_sizes,
 )  # fmt: skip
 KNOWN: dict[str, Callable[[], Pair]] = {make.__name__: make for make in (*ARCHITECTURES, *CORNERS)}

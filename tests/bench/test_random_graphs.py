@@ -125,6 +125,7 @@ def test_known_graphs_are_certified_in_pytorch(tmp_path: Path) -> None:
         ("mxnet@1.9.1", "one_pixel"),  # whose own logarithm is off by 4e-6
         ("mxnet@1.9.1", "images_of_several_sizes"),
         ("pytorch@1.0.0", "small_gradients_clipped"),
+        ("tensorflow@2.21.0", "narrow_shortcuts"),  # whose kernel's gradient corrupts memory
     ],
 )
 def test_what_an_adapter_had_wrong(release_name: str, graph: str, tmp_path: Path) -> None:

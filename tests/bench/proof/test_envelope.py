@@ -68,7 +68,7 @@ def test_a_gradient_that_jumps_to_the_other_side_of_a_kink_in_one_step_alone() -
     only that: a ResNet-18 in every TensorFlow failed by this."""
     gradients, jump = np.array([[0.0072146], [0.2651799]]), 0.019328
     step, room = _walked(recipes.adam(RATE), gradients, [5.2e-4, 0.0193])[1]
-    other = _taken(recipes.adam(RATE), gradients + [[0.0], [jump]])[1]
+    other = _taken(recipes.adam(RATE), gradients + np.array([[0.0], [jump]]))[1]
     assert abs(other - step) > 1e-3 * RATE
     assert abs(other - step) < room
     assert room <= 2 * RATE * longest_step(recipes.adam(RATE), 2)
