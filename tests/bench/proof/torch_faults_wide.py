@@ -117,10 +117,12 @@ def uneven_maximum_pads_with_zero(plain, net, node, inputs, values):
     return F.max_pool2d(x, node["size"], node["stride"])
 
 
-@_around("conv2d")
-def uneven_convolution_pads_on_the_other_side(plain, net, node, inputs, values):
-    swapped = [pads[::-1] for pads in node["padding"]]
-    return plain(net, dict(node, padding=swapped), inputs, values)
+def uneven_convolution_pads_on_the_other_side():
+    def mistaken(self, x):
+        left, right, top, bottom = self.around
+        return nn.Conv2d.forward(self, F.pad(x, (right, left, bottom, top)))
+
+    layers.PaddedConv2d.forward = mistaken
 
 
 @_around("conv2d")

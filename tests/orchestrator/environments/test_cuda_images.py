@@ -49,9 +49,14 @@ def bases(docker_client: docker.DockerClient) -> Iterator[list[Base]]:
         identity = told.split('"status":"')[1].split('"')[0]
         made.append(Base(identity, f"base {python}", python))
     yield made
-    for image in docker_client.images.list(filters={"label": [f"{labels.KIND}=cuda"]}):
-        if any(tag.startswith("dlbench-cuda:0.0-test") for tag in image.tags):
-            docker_client.images.remove(str(image.id), force=True)
+    own = [
+        image
+        for image in docker_client.images.list(filters={"label": [f"{labels.KIND}=cuda"]})
+        if any(tag.startswith("dlbench-cuda:0.0-test") for tag in image.tags)
+    ]
+    # what was made of another image goes first: the daemon lists those of one second in any order
+    for image in sorted(own, key=lambda image: not image.attrs["Parent"]):
+        docker_client.images.remove(str(image.id), force=True)
     for base in made:
         docker_client.images.remove(base.id, force=True)
 
