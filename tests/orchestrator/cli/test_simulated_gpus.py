@@ -103,7 +103,18 @@ def test_what_is_not_there_is_refused(machine: Path) -> None:
 @pytest.mark.slow
 def test_each_gpu_is_used_proven_and_recorded_by_itself(machine: Path) -> None:
     out = machine / "c"
-    few = ["--workload", "digits-cnn", "--repeats", "1", "--epochs", "1", "--out", str(out)]
+    few = [
+        "--workload",
+        "digits-cnn",
+        "--repeats",
+        "1",
+        "--epochs",
+        "5",
+        "--hz",
+        "20",
+        "--out",
+        str(out),
+    ]
     done = dlbench(machine, "run", "pretend", "--gpu", "each", *few)
     assert done.returncode == 0, done.stderr
     assert "GPU 0 (Stand-in A) is in use by 2 other programs" in done.stderr
