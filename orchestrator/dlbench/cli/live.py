@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from dlbench.cli.console import seconds
 from dlbench.cli.panel import CampaignPanel, Estimate
 from dlbench.running.campaign_observer import CampaignObserver
+from dlbench.statistics.words import count
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -90,7 +91,7 @@ class _Lines(CampaignObserver):
         self._total, self._done = len(trials), done
         self._estimate.plan(trials[done:])
         rest = f", {done} of them done" if done else ""
-        self._print(f"{len(trials)} trials{rest}")
+        self._print(f"{count(len(trials), 'trial')}{rest}")
 
     def looked(self, repeats: int, known: bool) -> None:
         found = "the leader is known" if known else "the leader is not known yet"

@@ -159,6 +159,7 @@ def _plan(options: RunOptions, given: frozenset[str]) -> None:
 
 def _print_plan(outlook: Forecast, workshop: Workshop) -> None:
     from dlbench.cli.console import megabytes, print_table, say, seconds
+    from dlbench.statistics.words import count
 
     swept = any(trial.point for trial in outlook.trials)
     point = ["point"] if swept else []
@@ -178,7 +179,7 @@ def _print_plan(outlook: Forecast, workshop: Workshop) -> None:
             ]
             for trial, estimate in zip(outlook.trials, outlook.seconds, strict=True)
         ],
-        title=f"{len(outlook.trials)} trials with the {workshop.engine.name} engine",
+        title=f"{count(len(outlook.trials), 'trial')} with the {workshop.engine.name} engine",
         droppable=("setting", "device", "seed"),
     )
     for need in outlook.needs:

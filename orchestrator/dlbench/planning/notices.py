@@ -5,6 +5,7 @@ What this machine does not have is refused here, and not by every trial.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ def notices(
     """What to know before the first trial; `busy`: also how busy the machine is."""
     check_limits(trials[0], workshop)
     yield from workshop.engine.unenforced(trials[0].limits)
+    yield from _threads(trials, workshop)
     yield from _gpus(trials, workshop)
     yield from _altered(trials)
     yield what_looks_do(looks) if looks else what_repeats_show(trials)
@@ -48,18 +50,36 @@ def _altered(trials: Sequence[Trial]) -> Iterator[str]:
     )
 
 
-def check_limits(trial: Trial, workshop: Workshop) -> None:
-    """Refuse more cores or memory than there are: no trial could get them."""
+def _threads(trials: Sequence[Trial], workshop: Workshop) -> Iterator[str]:
+    """Who is asked for more threads than there are cores for them."""
+    most = max(trial.threads or 1 for trial in trials)
+    if most == 1:
+        return
+    cores, _ = _cores_and_memory(workshop)
+    within = min(each for each in (trials[0].cpus, cores, most) if each)
+    if most > math.ceil(within):
+        yield (
+            f"{most:,} threads share {within:g} {'core' if within == 1 else 'cores'}: a trial gets"
+            " no more cores than there are, and some frameworks make no more threads than that."
+        )
+
+
+def _cores_and_memory(workshop: Workshop) -> tuple[float, int]:
+    """Of the machine that runs the trials; 0: not known."""
     from dlbench.host.machine import fingerprint
 
-    if trial.cpus is None and trial.memory_bytes is None:
-        return
     if workshop.client is not None:  # the daemon may be on another machine
         info = workshop.client.info()
-        cores, memory = float(info.get("NCPU") or 0), int(info.get("MemTotal") or 0)
-    else:
-        here = fingerprint()
-        cores, memory = here.cores_usable, here.memory_bytes
+        return float(info.get("NCPU") or 0), int(info.get("MemTotal") or 0)
+    here = fingerprint()
+    return here.cores_usable, here.memory_bytes or 0
+
+
+def check_limits(trial: Trial, workshop: Workshop) -> None:
+    """Refuse more cores or memory than there are: no trial could get them."""
+    if trial.cpus is None and trial.memory_bytes is None:
+        return
+    cores, memory = _cores_and_memory(workshop)
     if trial.cpus is not None and cores and trial.cpus > cores:
         raise UserError(
             f"--cpus {trial.cpus:g} is more than the {cores:g} cores that can be used here.",
