@@ -60,7 +60,8 @@ class Table:
             raise UserError(f"{file} can't be read: {error}.", "Correct the file.") from error
 
     def error(self, key: str, problem: str, remedy: str = "Correct it.") -> UserError:
-        return UserError(f"{self.file}: `{self.position}{key}` {problem}.", remedy)
+        sentence = problem.rstrip(".")  # it may be that of another error
+        return UserError(f"{self.file}: `{self.position}{key}` {sentence}.", remedy)
 
     def refuse_others(self, known: Collection[str]) -> None:
         """An error for a key that is not among these."""

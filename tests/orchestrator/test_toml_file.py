@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dlbench.toml_file import read_toml
+from dlbench.toml_file import Table, read_toml
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,8 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "x.toml")
     with pytest.raises(ValueError, match="not a file"):
         read_toml(tmp_path / "x.toml")
+
+
+def test_a_sentence_of_another_error_gets_no_second_full_stop(tmp_path: Path) -> None:
+    error = Table(tmp_path / "x.toml", "layers[1].", {}).error("op", "can't be built: too small.")
+    assert error.problem.endswith("`layers[1].op` can't be built: too small.")
