@@ -12,7 +12,10 @@ import traceback
 
 from bench import __version__, determinism, formats, full_memory
 
-EXIT = {"ok": 0, "unsupported": 3, "import-failed": 4, "diverged": 5, "gpu-oom": 6, "oom": 7}
+EXIT = {
+    "ok": 0, "unsupported": 3, "import-failed": 4, "diverged": 5, "gpu-oom": 6, "oom": 7,
+    "invalid": 8,
+}  # fmt: skip
 _THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "MKL_NUM_THREADS",
@@ -68,6 +71,8 @@ def _run(job, data, out, events, weights):
         return "unsupported", str(error)
     except formats.Diverged as error:
         return "diverged", str(error)
+    except formats.Invalid as error:
+        return "invalid", str(error)
     except Exception as error:
         traceback.print_exc()
         if job["deterministic"] and determinism.is_refusal(error):

@@ -39,6 +39,10 @@ class Diverged(Exception):
     """The loss is no longer a finite number."""
 
 
+class Invalid(Exception):
+    """What was measured can't be true; the message says what and why."""
+
+
 def read_job(path):
     """The job at `path`, checked."""
     try:

@@ -9,6 +9,7 @@ import numpy as np
 
 from bench import (
     after_training,
+    audit,
     data,
     determinism,
     gpus,
@@ -63,8 +64,10 @@ def run(job, data_folder, out, adapter, events, weights_path=None):
     training = Training(job, model, splits, events, confounds)
     training.run()
     np.savez(os.path.join(out, "predictions.npz"), **training.predictions)
-    digests = training.digests()
-    training.predictions = {}
+    learnt = model.weights()
+    digests = training.digests(learnt)
+    audited = audit.check(job, learnt, splits["test"], training.predictions)
+    learnt = training.predictions = {}  # both are large
     found = after_training.measure(job, model, splits, events)
     found["metrics"] = dict(training.metrics, **found["metrics"])
     if job["save"]:
@@ -81,6 +84,7 @@ def run(job, data_folder, out, adapter, events, weights_path=None):
         steps=training.steps,
         samples=training.samples,
         threads_alive=stack.os_threads(),
+        audit=audited,
         **dict(found, **digests),
     )
 
@@ -126,10 +130,10 @@ class Training:
         """The epoch whose weights the result is of."""
         return self._stopping.best_epoch if self._stopping else self.epochs
 
-    def digests(self):
+    def digests(self, learnt):
         """What a repeat of the same seed ends with, too, if it repeats to the last bit."""
         return {
-            "weights_sha256": weights.digest(self._model.weights()),
+            "weights_sha256": weights.digest(learnt),
             "predictions_sha256": weights.digest({"": self.predictions}),
             "losses_sha256": self._seen_losses.hexdigest(),
         }

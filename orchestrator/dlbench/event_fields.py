@@ -124,6 +124,10 @@ def _object(value: object) -> bool:
     return isinstance(value, dict)
 
 
+def _object_or_none(value: object) -> bool:
+    return value is None or isinstance(value, dict)
+
+
 EVENTS: dict[str, dict[str, Callable[[Any], bool]]] = {
     "hello": {"bench": _text, "python": _text, "pid": _count},
     "phase": {"phase": _phase, "seconds": is_time},
@@ -180,6 +184,7 @@ EVENTS: dict[str, dict[str, Callable[[Any], bool]]] = {
         "weights_sha256": _digest_or_none,
         "predictions_sha256": _digest_or_none,
         "losses_sha256": _digest_or_none,
+        "audit": _object_or_none,
     },
     "error": {"outcome": _text, "message": _text},
     "end": {},

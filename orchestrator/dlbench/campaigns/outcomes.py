@@ -37,6 +37,7 @@ _BY_TRIAL = {
         Outcome.UNSUPPORTED,
         Outcome.IMPORT_FAILED,
         Outcome.CRASHED,
+        Outcome.INVALID,
     )
 }
 """What a trial may say of itself; the rest only its host can know."""

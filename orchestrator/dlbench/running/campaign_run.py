@@ -373,10 +373,9 @@ def _execution(run: CampaignRun, trial: Trial) -> Execution:
     )
 
 
-def _without_state(result: Mapping[str, object]) -> dict[str, object]:
-    """Why the optimiser's state was not saved, if it was not."""
-    reason = result.get("optimizer_state")
-    return {"optimizer_state": reason} if reason else {}
+def _of_its_end(result: Mapping[str, object]) -> dict[str, object]:
+    """What the result says of the model: how it was audited, why its state was not saved."""
+    return {key: result[key] for key in ("audit", "optimizer_state") if result.get(key)}
 
 
 def _cores(scope: Scope | None) -> TrialCores:
@@ -429,7 +428,7 @@ def _result(
         resources=summarise(samples, stretches, trained) if samples else None,
         curve=curve(execution.events),
         phases=phases,
-        model={**facts.get("model", {}), **_without_state(facts.get("result", {}))},
+        model={**facts.get("model", {}), **_of_its_end(facts.get("result", {}))},
         stack=facts.get("stack", {}),
         scale=Scale(
             epochs=trial.epochs,
