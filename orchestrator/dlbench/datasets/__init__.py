@@ -21,8 +21,8 @@ from dlbench.extensions import BUILT_IN, Extension
 if TYPE_CHECKING:
     import numpy as np
 
-    Arrays = Mapping[str, Mapping[str, np.ndarray]]
-    """{split: {array: values}}; splits `train`, `test`, and `validation` if a recipe wants it."""
+Arrays = Mapping[str, Mapping[str, "np.ndarray"]]
+"""{split: {array: values}}; splits `train`, `test`, and `validation` if a recipe wants it."""
 
 Source = Literal["real", "synthetic"]
 """What is asked for. What is on disk may also be a `sample`: real rows, but not all of them."""
@@ -39,6 +39,14 @@ class Download:
     """0: its publisher does not say."""
     checksum: str = ""
     """`md5:…` or `sha256:…`, as its publisher gives it; empty: what it holds is checked instead."""
+
+
+def downloads(files: Mapping[str, tuple[int, str]], *places: str) -> tuple[Download, ...]:
+    """Files by name, with their bytes and checksums; all are at each of these places."""
+    return tuple(
+        Download(name, tuple(place + name for place in places), size, checksum)
+        for name, (size, checksum) in files.items()
+    )
 
 
 @dataclass(frozen=True)
