@@ -86,9 +86,9 @@ def is_wrong(claim: Claim, word: Word, truth: float) -> bool:
     return word is Word.CONTRADICTED
 
 
-def wrongly_judged(truth: float, draw: Draw, repeats: int, rounds: int, seed: int = 1) -> float:
+def wrongly_judged(truth: float, draw: Draw, repeats: int, rounds: int) -> float:
     """The share of studies in which any claim is judged wrongly."""
-    rng = np.random.default_rng([seed, repeats])
+    rng = np.random.default_rng([1, repeats])
     wrong = 0
     for _ in range(rounds):
         verdicts, _family = verdicts_on(STUDY, simulated(truth, draw, repeats, rng), CLAIMS, ALPHA)
@@ -97,18 +97,6 @@ def wrongly_judged(truth: float, draw: Draw, repeats: int, rounds: int, seed: in
             for claim, verdict in zip(CLAIMS, verdicts, strict=True)
         )
     return wrong / rounds
-
-
-def decided(away: float, repeats: int, rounds: int, seed: int = 1) -> dict[str, float]:
-    """How often each claim gets a verdict at all where contenders lie so far apart."""
-    rng = np.random.default_rng([seed, repeats])
-    counts = dict.fromkeys((claim.id for claim in CLAIMS), 0)
-    for _ in range(rounds):
-        runs = simulated(away, DRAWS["normal noise"], repeats, rng)
-        verdicts, _family = verdicts_on(STUDY, runs, CLAIMS, ALPHA)
-        for claim, verdict in zip(CLAIMS, verdicts, strict=True):
-            counts[claim.id] += verdict.word is not Word.CANNOT_TELL
-    return {name: n / rounds for name, n in counts.items()}
 
 
 def main() -> int:

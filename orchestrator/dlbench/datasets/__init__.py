@@ -6,8 +6,6 @@ People's own data sets come from the search path (`dlbench.extensions`).
 from __future__ import annotations
 
 import hashlib
-import importlib
-import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -104,14 +102,8 @@ def find(name: str) -> Dataset:
 
 @cache
 def _datasets(_search_path: tuple[Extension, ...]) -> dict[str, Dataset]:
-    return extensions.by_name("data set", [*_built_in(), *_brought()])
-
-
-def _built_in() -> Iterator[tuple[Path, Dataset]]:
-    for module in pkgutil.iter_modules(__path__):
-        if not module.name.startswith("_") and module.name != "store":
-            loaded = importlib.import_module(f"{__name__}.{module.name}")
-            yield Path(str(loaded.__file__)), loaded.DATASET
+    shipped = extensions.built_in(__name__, __path__, "DATASET")
+    return extensions.by_name("data set", [*shipped, *_brought()])
 
 
 def _brought() -> Iterator[tuple[Path, Dataset]]:

@@ -1,4 +1,4 @@
-"""Images as plain arrays in one `.npz` file, as people keep them: x_train, y_train, and so on."""
+"""Images as plain arrays, as people keep them in one `.npz` file: x_train, y_train, and so on."""
 
 from __future__ import annotations
 
@@ -34,3 +34,10 @@ def image_arrays(
             raise wrong(files[0].name, f"has labels of {split} that are not 0 to {classes - 1}")
         splits[split] = {"image": image, "label": own.astype(np.uint8)}
     return splits
+
+
+def every_fifth(image: np.ndarray, label: np.ndarray) -> Arrays:
+    """Every fifth row is a test row."""
+    test = np.arange(len(label)) % 5 == 4
+    rows = {"train": ~test, "test": test}
+    return {split: {"image": image[own], "label": label[own]} for split, own in rows.items()}

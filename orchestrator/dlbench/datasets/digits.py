@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from dlbench.datasets import Arrays, Dataset, _synthetic
+from dlbench.datasets._image_arrays import every_fifth
 
 _TRAIN, _TEST = 1438, 359
 
@@ -21,11 +22,7 @@ _TRAIN, _TEST = 1438, 359
 def _convert(_files: Mapping[str, Path]) -> Arrays:
     with np.load(Path(__file__).parent / "bundled" / "digits.npz", allow_pickle=False) as file:
         image, label = file["image"], file["label"]
-    test = np.arange(len(label)) % 5 == 4
-    return {
-        "train": {"image": image[~test], "label": label[~test]},
-        "test": {"image": image[test], "label": label[test]},
-    }
+    return every_fifth(image, label)
 
 
 DATASET = Dataset(

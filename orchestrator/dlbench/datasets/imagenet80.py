@@ -17,6 +17,7 @@ import numpy as np
 
 from dlbench.datasets import Arrays, Dataset, _synthetic
 from dlbench.datasets._decoding import opened_image, pillow
+from dlbench.datasets._image_arrays import every_fifth
 from dlbench.datasets._reading import wrong
 from dlbench.errors import UserError
 
@@ -41,11 +42,7 @@ def _from_folder(folder: Path) -> Arrays:
     for row, (path, _) in enumerate(images):
         pixels[row] = _decoded(path, library)
     label = np.array([number for _, number in images], np.uint16)
-    test = np.arange(len(images)) % 5 == 4
-    return {
-        "train": {"image": pixels[~test], "label": label[~test]},
-        "test": {"image": pixels[test], "label": label[test]},
-    }
+    return every_fifth(pixels, label)
 
 
 def _by_class(folder: Path) -> list[tuple[Path, int]]:

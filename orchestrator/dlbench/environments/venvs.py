@@ -88,7 +88,6 @@ def prepare(
     device: str,
     progress: Progress = silent,
     *,
-    install_python: bool = True,
     brought: Path | None = None,
     with_set: bool = True,
 ) -> Venv:
@@ -107,7 +106,7 @@ def prepare(
     with wheels.exclusively(place.parent / f"{place.name}.lock"):
         if found := ready(release, device, with_set=with_set):
             return found
-        interpreter = interpreters.find(release.python, install=install_python)
+        interpreter = interpreters.find(release.python)
         fetched = wheels.fetch(release, device, interpreter.python, progress)
         for leftover in (place, *place.parent.glob(f"{place.name}-installing-*")):
             shutil.rmtree(leftover, ignore_errors=True)
