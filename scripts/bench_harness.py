@@ -36,7 +36,6 @@ from dlbench.workloads._resnet import resnet18  # noqa: E402
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _STRICT = ("pytorch", "tensorflow", "keras", "mxnet", "jax", "chainer")
-_RELEASES = ("pytorch", "tensorflow", "keras", "mxnet", "jax", "chainer")
 
 
 def limit(framework: str, kind: str) -> float:
@@ -46,16 +45,13 @@ def limit(framework: str, kind: str) -> float:
 
 def model(kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """The graph and the recipe: a workload's own, or the same in small."""
-    if kind in ("cnn", "mlp"):
-        found = workloads.find(f"mnist-{kind}")
-        return found.graph, found.recipe
     if kind == "lstm":
         return imdb_lstm("imdb-lstm-small", **LSTM), workloads.find("imdb-lstm").recipe
-    if kind == "detector":
-        found = workloads.find("voc2012-faster-rcnn-small")
-        return found.graph, found.recipe
-    recipe = workloads.find("cifar10-resnet18").recipe
-    return resnet18("cifar10-resnet18-small", 10, WIDTHS), {**recipe, "batch": 16}
+    if kind == "resnet":
+        recipe = workloads.find("cifar10-resnet18").recipe
+        return resnet18("cifar10-resnet18-small", 10, WIDTHS), {**recipe, "batch": 16}
+    found = workloads.find("voc2012-faster-rcnn-small" if kind == "detector" else f"mnist-{kind}")
+    return found.graph, found.recipe
 
 
 def ratio(name: str, kind: str, blocks: int, steps: int, clock: str) -> dict[str, Any]:
@@ -126,7 +122,7 @@ def difference(found: Mapping[str, Any]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("releases", nargs="*", default=_RELEASES)
+    parser.add_argument("releases", nargs="*", default=_STRICT)
     parser.add_argument("--kind", choices=KINDS, action="append", help="all, if none is named")
     parser.add_argument("--blocks", type=int, default=24)
     parser.add_argument("--steps", type=int, default=8)

@@ -137,19 +137,15 @@ def main() -> int:
         costs, exactness = measure(python, Path(folder), chosen.rounds, chosen.seconds)
     figures = judge(costs, exactness)
     if chosen.json:
-        print(
-            json.dumps(
-                {
-                    "costs": {name: asdict(cost) for name, cost in costs.items()},
-                    "exactness": [asdict(one) for one in exactness],
-                    "figures": [
-                        {"figure": name, "value": value, "limit": limit, "met": value <= limit}
-                        for name, value, limit in figures
-                    ],
-                },
-                indent=2,
-            )
-        )
+        told = {
+            "costs": {name: asdict(cost) for name, cost in costs.items()},
+            "exactness": [asdict(one) for one in exactness],
+            "figures": [
+                {"figure": name, "value": value, "limit": limit, "met": value <= limit}
+                for name, value, limit in figures
+            ],
+        }
+        print(json.dumps(told, indent=2))
     else:
         show(costs, exactness, figures)
     return 0 if all(value <= limit for _, value, limit in figures) else 1

@@ -18,9 +18,7 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "orchestrator"), str(ROOT)]
@@ -32,7 +30,7 @@ from dlbench.studies.claims import Claim, Type  # noqa: E402
 from dlbench.studies.judging import Word, verdicts_on  # noqa: E402
 from dlbench.studies.reading import find  # noqa: E402
 from dlbench.studies.runs import As, StudyRuns  # noqa: E402
-from scripts.simulate_false_alarms import ALPHA, DRAWS, Draw, allowed  # noqa: E402
+from scripts.simulate_false_alarms import ALPHA, DRAWS, Draw, allowed, show  # noqa: E402
 
 STUDY = find("elshawi2021")
 NUMBERS = ("01", "02", "03", "04", "05", "32", "43", "45", "55", "56")
@@ -88,9 +86,9 @@ def is_wrong(claim: Claim, word: Word, truth: float) -> bool:
     return word is Word.CONTRADICTED
 
 
-def wrongly_judged(truth: float, draw: Draw, repeats: int, rounds: int, seed: int = 1) -> float:
+def wrongly_judged(truth: float, draw: Draw, repeats: int, rounds: int) -> float:
     """The share of studies in which any claim is judged wrongly."""
-    rng = np.random.default_rng([seed, repeats])
+    rng = np.random.default_rng([1, repeats])
     wrong = 0
     for _ in range(rounds):
         verdicts, _family = verdicts_on(STUDY, simulated(truth, draw, repeats, rng), CLAIMS, ALPHA)
@@ -101,36 +99,22 @@ def wrongly_judged(truth: float, draw: Draw, repeats: int, rounds: int, seed: in
     return wrong / rounds
 
 
-def decided(away: float, repeats: int, rounds: int, seed: int = 1) -> dict[str, float]:
-    """How often each claim gets a verdict at all where contenders lie so far apart."""
-    rng = np.random.default_rng([seed, repeats])
-    counts = dict.fromkeys((claim.id for claim in CLAIMS), 0)
-    for _ in range(rounds):
-        runs = simulated(away, DRAWS["normal noise"], repeats, rng)
-        verdicts, _family = verdicts_on(STUDY, runs, CLAIMS, ALPHA)
-        for claim, verdict in zip(CLAIMS, verdicts, strict=True):
-            counts[claim.id] += verdict.word is not Word.CANNOT_TELL
-    return {name: n / rounds for name, n in counts.items()}
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--rounds", type=int, default=1000)
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args()
-    row: Callable[[float, int], dict[str, float]] = lambda truth, n: {  # noqa: E731
-        name: wrongly_judged(truth, draw, n, chosen.rounds) for name, draw in DRAWS.items()
-    }
-    table: dict[str, Any] = {
-        f"{name}, {n} repeats": row(truth, n) for name, truth in TRUTHS.items() for n in REPEATS
+    table = {
+        f"{name}, {n} repeats": {
+            each: wrongly_judged(truth, draw, n, chosen.rounds) for each, draw in DRAWS.items()
+        }
+        for name, truth in TRUTHS.items()
+        for n in REPEATS
     }
     if chosen.json:
         print(json.dumps(table, indent=1))
     else:
-        print("| truth | " + " | ".join(DRAWS) + " |")
-        print("|---|" + "---:|" * len(DRAWS))
-        for name, shares in table.items():
-            print(f"| {name} | " + " | ".join(f"{100 * x:.1f} %" for x in shares.values()) + " |")
+        show("truth", table)
     worst = max(x for shares in table.values() for x in shares.values())
     return 1 if worst > allowed(chosen.rounds) else 0
 

@@ -27,6 +27,21 @@ _SCORES = (
 """Metrics from 0 to 1; a mean error and a perplexity are 0 or more."""
 
 
+Check = Callable[[Any], bool]
+
+
+def _is(*kinds: type) -> Check:
+    return lambda value: isinstance(value, kinds)
+
+
+def _matches(pattern: re.Pattern[str]) -> Check:
+    return lambda value: isinstance(value, str) and pattern.fullmatch(value) is not None
+
+
+def _or_none(fits: Check) -> Check:
+    return lambda value: value is None or fits(value)
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
@@ -43,28 +58,12 @@ def _times_ms(value: Any) -> bool:
     return within and not math.isnan(sum(value))
 
 
-def _ms_or_none(value: Any) -> bool:
-    return value is None or _times_ms([value])
-
-
-def _times_or_none(value: Any) -> bool:
-    return value is None or (_times_ms(value) and len(value) <= _MOST_TIMES)
+def _some_times(value: Any) -> bool:
+    return _times_ms(value) and len(value) <= _MOST_TIMES
 
 
 def _count(value: Any) -> bool:
     return _is_number(value) and isinstance(value, int) and 0 <= value <= _LARGEST_COUNT
-
-
-def _count_or_none(value: Any) -> bool:
-    return value is None or _count(value)
-
-
-def _time_or_none(value: Any) -> bool:
-    return value is None or is_time(value)
-
-
-def _loss(value: Any) -> bool:
-    return value is None or _is_number(value)
 
 
 def _metrics(value: Any) -> bool:
@@ -76,10 +75,6 @@ def _metrics(value: Any) -> bool:
     )
 
 
-def _metrics_or_none(value: Any) -> bool:
-    return value is None or _metrics(value)
-
-
 def _metric(name: str, value: Any) -> bool:
     if not _is_number(value) or value != value:  # it could not be computed: NaN, null
         return value is None or _is_number(value)
@@ -88,49 +83,22 @@ def _metric(name: str, value: Any) -> bool:
     return bool(value >= 0) if name.startswith(("mean-", "perplexity")) else True
 
 
-def _error(value: Any) -> bool:
-    return value is None or (_is_number(value) and not value < 0)
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(x, str) for x in value)
 
 
-def _text(value: object) -> bool:
-    return isinstance(value, str)
+_text, _yes_or_no, _object = _is(str), _is(bool), _is(dict)
+_loss = _or_none(_is_number)
+_error = _or_none(lambda value: _is_number(value) and not value < 0)
+_ms_or_none = _or_none(lambda value: _times_ms([value]))
+_times_or_none = _or_none(_some_times)
+_count_or_none, _time_or_none = _or_none(_count), _or_none(is_time)
+_metrics_or_none, _text_or_none = _or_none(_metrics), _or_none(_text)
+_digest_or_none = _or_none(_matches(_DIGEST))
 
-
-def _text_or_none(value: object) -> bool:
-    return value is None or isinstance(value, str)
-
-
-def _texts_or_none(value: object) -> bool:
-    return value is None or (isinstance(value, list) and all(isinstance(x, str) for x in value))
-
-
-def _digest_or_none(value: object) -> bool:
-    return value is None or (isinstance(value, str) and _DIGEST.fullmatch(value) is not None)
-
-
-def _name(value: object) -> bool:
-    return isinstance(value, str) and _NAME.fullmatch(value) is not None
-
-
-def _phase(value: object) -> bool:
-    return value in PHASES
-
-
-def _yes_or_no(value: object) -> bool:
-    return isinstance(value, bool)
-
-
-def _object(value: object) -> bool:
-    return isinstance(value, dict)
-
-
-def _object_or_none(value: object) -> bool:
-    return value is None or isinstance(value, dict)
-
-
-EVENTS: dict[str, dict[str, Callable[[Any], bool]]] = {
+EVENTS: dict[str, dict[str, Check]] = {
     "hello": {"bench": _text, "python": _text, "pid": _count},
-    "phase": {"phase": _phase, "seconds": is_time},
+    "phase": {"phase": lambda value: value in PHASES, "seconds": is_time},
     "stack": {"framework": _text, "version": _text},
     "model": {
         "parameters": _count,
@@ -138,7 +106,7 @@ EVENTS: dict[str, dict[str, Callable[[Any], bool]]] = {
         "path": _object,
         "weights_given": _count_or_none,
         "weights_drawn": _count_or_none,
-        "drawn": _texts_or_none,
+        "drawn": _or_none(_texts),
         "constants_drawn": _count_or_none,
     },
     "progress": {"epoch": _count, "step": _count, "steps": _count, "loss": _loss},
@@ -157,7 +125,7 @@ EVENTS: dict[str, dict[str, Callable[[Any], bool]]] = {
         "host_ms_median": _ms_or_none,
     },
     "check": {
-        "name": _name,
+        "name": _matches(_NAME),
         "passed": _yes_or_no,
         "error": _error,
         "tolerance": _error,
@@ -184,7 +152,7 @@ EVENTS: dict[str, dict[str, Callable[[Any], bool]]] = {
         "weights_sha256": _digest_or_none,
         "predictions_sha256": _digest_or_none,
         "losses_sha256": _digest_or_none,
-        "audit": _object_or_none,
+        "audit": _or_none(_object),
     },
     "error": {"outcome": _text, "message": _text},
     "end": {},

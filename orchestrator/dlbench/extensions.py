@@ -11,6 +11,7 @@ import hashlib
 import importlib
 import importlib.util
 import os
+import pkgutil
 import re
 import sys
 import traceback
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from dlbench import paths
 from dlbench.errors import UserError
@@ -132,6 +133,17 @@ def files(kind: str, *endings: str) -> Iterator[tuple[Extension, Path]]:
         for path in sorted((extension.folder / kind).glob("*")):
             if path.suffix in endings and not path.name.startswith(("_", ".")) and path.is_file():
                 yield extension, path
+
+
+def built_in(package: str, folders: Iterable[str], variable: str) -> Iterator[tuple[Path, Any]]:
+    """What the modules of a package of dlbench's define under this name, or several under its
+    plural; a module that has neither only helps others."""
+    for module in pkgutil.iter_modules(folders):
+        if not module.name.startswith("_"):
+            loaded = importlib.import_module(f"{package}.{module.name}")
+            single = [getattr(loaded, variable)] if hasattr(loaded, variable) else []
+            for value in getattr(loaded, f"{variable}S", single):
+                yield Path(str(loaded.__file__)), value
 
 
 def load_python(

@@ -61,24 +61,20 @@ def shown(value: Any) -> str:
 
 
 def number(low: float = -LARGEST, high: float = LARGEST) -> Shape:
-    def check(value: Any) -> Any:
-        kind = type(value)
-        if kind is not float and kind is not int:
-            raise WrongValue(f"{shown(value)}, not a number")
-        if low <= value <= high:
-            return value
-        raise OutOfRange(f"{shown(value)}; a number {_span(low, high)} is expected")
-
-    return check
+    return _within("a number", (float, int), low, high)
 
 
 def whole(low: int = 0, high: int = MOST_COUNTED) -> Shape:
+    return _within("a whole number", (int,), low, high)
+
+
+def _within(words: str, kinds: tuple[type, ...], low: float, high: float) -> Shape:
     def check(value: Any) -> Any:
-        if type(value) is not int:
-            raise WrongValue(f"{shown(value)}, not a whole number")
+        if type(value) not in kinds:
+            raise WrongValue(f"{shown(value)}, not {words}")
         if low <= value <= high:
             return value
-        raise OutOfRange(f"{shown(value)}; a whole number {_span(low, high)} is expected")
+        raise OutOfRange(f"{shown(value)}; {words} {_span(low, high)} is expected")
 
     return check
 

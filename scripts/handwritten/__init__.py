@@ -9,6 +9,8 @@ rest int32) and returns the seconds of each step. The kinds:
     lstm     imdb-lstm, with LSTM's sizes below
     resnet   cifar10-resnet18, with WIDTHS channels
 
+The two modules with Keras' layers have their models in keras_nets.py.
+
 The kind `detector`, voc2012-faster-rcnn in its size `small`, is in ADAPTER_detector.py. How long a
 step takes depends on what its model has learnt, so `make(weights)` starts from the same weights as
 dlbench, on the same batches with the targets of the RPN. It returns `run`, the list of all losses

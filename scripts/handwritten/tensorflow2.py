@@ -2,67 +2,12 @@
 
 import tensorflow as tf
 
-from handwritten import LSTM, WIDTHS, timed
-
-layers, models = tf.keras.layers, tf.keras.models
-
-
-def block(x, width, stride):
-    y = normalised(x, width, 3, stride)
-    y = normalised(layers.Activation("relu")(y), width, 3, 1)
-    if stride != 1 or x.shape[-1] != width:
-        x = normalised(x, width, 1, stride)
-    return layers.Activation("relu")(layers.Add()([y, x]))
-
-
-def normalised(x, width, kernel, stride):
-    x = layers.Conv2D(width, kernel, strides=stride, padding="same", use_bias=False)(x)
-    return layers.BatchNormalization(momentum=0.9)(x)
-
-
-def resnet():
-    x = image = layers.Input((32, 32, 3))
-    x = layers.Activation("relu")(normalised(x, WIDTHS[0], 3, 1))
-    for stage, width in enumerate(WIDTHS):
-        x = block(block(x, width, 2 if stage else 1), width, 1)
-    return models.Model(image, layers.Dense(10)(layers.GlobalAveragePooling2D()(x)))
-
-
-def cnn():
-    return models.Sequential(
-        [
-            layers.Conv2D(32, 3, activation="relu", input_shape=(28, 28, 1)),
-            layers.Conv2D(64, 3, activation="relu"),
-            layers.MaxPooling2D(2),
-            layers.Dropout(0.25),
-            layers.Flatten(),
-            layers.Dense(128, activation="relu"),
-            layers.Dropout(0.5),
-            layers.Dense(10),
-        ]
-    )
-
-
-def mlp():
-    return models.Sequential(
-        [
-            layers.Flatten(input_shape=(28, 28, 1)),
-            layers.Dense(128, activation="relu"),
-            layers.Dense(128, activation="relu"),
-            layers.Dense(10),
-        ]
-    )
-
-
-def lstm():
-    words = layers.Input((LSTM["length"],), dtype="int32")
-    x = layers.Embedding(LSTM["vocabulary"], LSTM["width"], mask_zero=True)(words)
-    x = layers.LSTM(LSTM["units"], recurrent_activation="sigmoid")(x)
-    return models.Model(words, layers.Dense(1)(x))
+from handwritten import timed
+from handwritten.keras_nets import net_of
 
 
 def make(kind):
-    net = {"cnn": cnn, "mlp": mlp, "lstm": lstm, "resnet": resnet}[kind]()
+    net = net_of(kind, tf.keras)
     if kind in ("mlp", "lstm"):
         optimizer = tf.keras.optimizers.Adam(1e-3)
     else:
@@ -86,8 +31,7 @@ def make(kind):
         return loss
 
     def ready(batch):
-        return tf.constant(batch["label"]), tf.constant(
-            batch["tokens" if kind == "lstm" else "image"]
-        )
+        names = ("label", "tokens" if kind == "lstm" else "image")
+        return [tf.constant(batch[name]) for name in names]
 
     return timed(ready, lambda *arrays: train(*arrays).numpy())

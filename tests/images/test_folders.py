@@ -6,9 +6,9 @@ import ast
 from pathlib import Path
 
 import pytest
+from packaging.utils import canonicalize_name
 
 from dlbench.environments import cuda_sets, gpu_fit, images, locks, releases
-from dlbench.environments.locks import normalised
 from dlbench.environments.releases import Release
 from dlbench.environments.targets import Target
 
@@ -85,4 +85,4 @@ def test_a_lock_is_complete_and_names_no_place(release: Release, device: str) ->
     for requirement in release.requires[device]:
         name, _, version = requirement.partition("==")
         if version:
-            assert pinned[normalised(name.partition("[")[0])] == version
+            assert pinned[canonicalize_name(name.partition("[")[0])] == version

@@ -6,8 +6,6 @@ People's own data sets come from the search path (`dlbench.extensions`).
 from __future__ import annotations
 
 import hashlib
-import importlib
-import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -21,8 +19,8 @@ from dlbench.extensions import BUILT_IN, Extension
 if TYPE_CHECKING:
     import numpy as np
 
-    Arrays = Mapping[str, Mapping[str, np.ndarray]]
-    """{split: {array: values}}; splits `train`, `test`, and `validation` if a recipe wants it."""
+Arrays = Mapping[str, Mapping[str, "np.ndarray"]]
+"""{split: {array: values}}; splits `train`, `test`, and `validation` if a recipe wants it."""
 
 Source = Literal["real", "synthetic"]
 """What is asked for. What is on disk may also be a `sample`: real rows, but not all of them."""
@@ -39,6 +37,14 @@ class Download:
     """0: its publisher does not say."""
     checksum: str = ""
     """`md5:…` or `sha256:…`, as its publisher gives it; empty: what it holds is checked instead."""
+
+
+def downloads(files: Mapping[str, tuple[int, str]], *places: str) -> tuple[Download, ...]:
+    """Files by name, with their bytes and checksums; all are at each of these places."""
+    return tuple(
+        Download(name, tuple(place + name for place in places), size, checksum)
+        for name, (size, checksum) in files.items()
+    )
 
 
 @dataclass(frozen=True)
@@ -96,14 +102,8 @@ def find(name: str) -> Dataset:
 
 @cache
 def _datasets(_search_path: tuple[Extension, ...]) -> dict[str, Dataset]:
-    return extensions.by_name("data set", [*_built_in(), *_brought()])
-
-
-def _built_in() -> Iterator[tuple[Path, Dataset]]:
-    for module in pkgutil.iter_modules(__path__):
-        if not module.name.startswith("_") and module.name != "store":
-            loaded = importlib.import_module(f"{__name__}.{module.name}")
-            yield Path(str(loaded.__file__)), loaded.DATASET
+    shipped = extensions.built_in(__name__, __path__, "DATASET")
+    return extensions.by_name("data set", [*shipped, *_brought()])
 
 
 def _brought() -> Iterator[tuple[Path, Dataset]]:

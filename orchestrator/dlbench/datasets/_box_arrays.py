@@ -17,17 +17,14 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from dlbench import paths
+from dlbench.datasets import Arrays
 from dlbench.datasets._problems import Problems
 from dlbench.datasets._voc_annotation import AnnotatedObject
 from dlbench.errors import UserError
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from dlbench.datasets import Arrays
 
 LARGEST_SIDE = 500
 """No image of the VOC challenge is higher or wider."""
@@ -46,8 +43,6 @@ def boxed_arrays(
     title: str,
 ) -> Arrays:
     """The arrays of each split; `images` gives one after another, None where there is a problem."""
-    import numpy as np
-
     pixels, sizes = {}, {}
     objects: dict[str, list[tuple[AnnotatedObject, ...]]] = {}
     for split, count in counts.items():
@@ -73,8 +68,6 @@ def boxed_arrays(
 
 
 def _box_lists(rows: list[tuple[AnnotatedObject, ...]], most: int) -> dict[str, np.ndarray]:
-    import numpy as np
-
     boxes = np.zeros((len(rows), most, 4), np.float32)
     classes = np.zeros((len(rows), most), np.int32)
     difficult = np.zeros((len(rows), most), np.uint8)
@@ -88,8 +81,6 @@ def _box_lists(rows: list[tuple[AnnotatedObject, ...]], most: int) -> dict[str, 
 
 def _on_disk(shape: tuple[int, ...]) -> np.ndarray:
     """Zeros that are kept in a file which ends with them: all images are 9 GB."""
-    import numpy as np
-
     try:
         paths.cache().mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=paths.cache()) as file:

@@ -12,12 +12,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from dlbench.datasets import Arrays
 from dlbench.datasets._box_arrays import LARGEST_SIDE, BoxedImage, boxed_arrays
 from dlbench.datasets._decoding import pillow
 from dlbench.datasets._problems import Problems
-from dlbench.datasets._reading import opened, read_npz, read_whole, wrong
+from dlbench.datasets._reading import opened, read_file, read_npz, wrong
 from dlbench.datasets._voc_annotation import (
     CLASSES,
     MOST_OBJECTS,
@@ -27,11 +30,6 @@ from dlbench.datasets._voc_annotation import (
 )
 from dlbench.datasets._voc_devkit import MOST_IMAGE_BYTES, decoded
 from dlbench.plain_json import NotPlain, parse_json
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from dlbench.datasets import Arrays
 
 _MOST_JSON_BYTES = 50_000_000
 _MOST_ARRAY_BYTES = 4_000_000_000
@@ -82,10 +80,8 @@ def _pixels(
 
 
 def _entries(path: Path, problems: Problems) -> list[_Entry]:
-    with opened(path) as file:
-        content = read_whole(file, path.name, 2, _MOST_JSON_BYTES)
     try:
-        parsed = parse_json(content)
+        parsed = parse_json(read_file(path, _MOST_JSON_BYTES, least=2))
     except NotPlain as error:
         raise wrong(path.name, f"holds {error}") from error
     lists: dict[str, list[Any]] = {}

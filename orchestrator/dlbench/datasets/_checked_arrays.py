@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec
+from typing import ParamSpec
+
+import numpy as np
 
 from dlbench import extensions
+from dlbench.datasets import Arrays
 from dlbench.errors import UserError
-
-if TYPE_CHECKING:
-    from dlbench.datasets import Arrays
 
 _Arguments = ParamSpec("_Arguments")
 
@@ -36,8 +36,6 @@ def with_checks(path: Path, make: Callable[_Arguments, Arrays]) -> Callable[_Arg
 
 
 def _problem(arrays: object) -> str:
-    import numpy as np
-
     known = ({"train", "test"}, {"train", "test", "validation"})
     if not isinstance(arrays, dict) or arrays.keys() not in known:
         return "its arrays are not in the splits train and test (and validation, if there is one)"

@@ -5,30 +5,19 @@ Rows are channel-first in both: they are transposed, not reshaped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from dlbench.datasets import Dataset, Download, Packaging
+import numpy as np
+
+from dlbench.datasets import Arrays, Dataset, Download, Packaging, _synthetic
 from dlbench.datasets._image_arrays import image_arrays
-from dlbench.datasets._reading import (
-    opened,
-    pickled_bytes,
-    read_members,
-    read_pickled,
-    read_whole,
-    wrong,
-)
+from dlbench.datasets._reading import pickled_bytes, read_file, read_members, read_pickled, wrong
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    from dlbench.datasets import Arrays
-
-    Part = tuple[np.ndarray, np.ndarray]
-    """Images NHWC and labels of one file."""
-
+Part = tuple[np.ndarray, np.ndarray]
+"""Images NHWC and labels of one file."""
 _IMAGE = 3 * 32 * 32
 _PLACE = "https://www.cs.toronto.edu/~kriz/"
 _MOST_PICKLE = 200_000_000
@@ -48,39 +37,32 @@ class Version:
     """From a file's content, its name and its rows."""
 
     def from_archive(self, files: Mapping[str, Path]) -> Arrays:
-        names = [f"{self.folder}/{name}" for name in (*self.train, self.test)]
-        content = read_members(files[self.archive.name], dict.fromkeys(names, _MOST_PICKLE))
-        return self._arrays([content[name] for name in names])
+        content = read_members(files[self.archive.name], dict.fromkeys(self._names, _MOST_PICKLE))
+        return self._arrays(content)
 
-    def unpacked(self) -> Packaging:
-        names = [f"{self.folder}/{name}" for name in (*self.train, self.test)]
+    def _from_files(self, files: Mapping[str, Path]) -> Arrays:
+        return self._arrays({name: read_file(files[name], _MOST_PICKLE) for name in self._names})
 
-        def convert(files: Mapping[str, Path]) -> Arrays:
-            content = []
-            for name in names:
-                with opened(files[name]) as file:
-                    content.append(read_whole(file, files[name].name, 1, _MOST_PICKLE))
-            return self._arrays(content)
+    def packagings(self) -> tuple[Packaging, Packaging]:
+        """In its archive, and unpacked."""
+        files = tuple(Download(name) for name in self._names)
+        return (
+            Packaging(self.archive.name, (self.archive,), self.from_archive),
+            Packaging(f"the folder {self.folder}", files, self._from_files),
+        )
 
-        title = f"the folder {self.folder}"
-        return Packaging(title, tuple(Download(name) for name in names), convert)
+    @property
+    def _names(self) -> list[str]:
+        return [f"{self.folder}/{name}" for name in (*self.train, self.test)]
 
-    def packed(self) -> Packaging:
-        return Packaging(self.archive.name, (self.archive,), self.from_archive)
+    def _arrays(self, content: Mapping[str, bytes]) -> Arrays:
+        def part(name: str, rows: int) -> Part:
+            return self.read(content[f"{self.folder}/{name}"], name, rows)
 
-    def _arrays(self, content: Sequence[bytes]) -> Arrays:
-        import numpy as np
-
-        parts = [
-            self.read(raw, name, self.rows[0])
-            for raw, name in zip(content[:-1], self.train, strict=True)
-        ]
-        image, label = self.read(content[-1], self.test, self.rows[1])
+        images, labels = zip(*(part(name, self.rows[0]) for name in self.train), strict=True)
+        image, label = part(self.test, self.rows[1])
         return {
-            "train": {
-                "image": np.concatenate([part[0] for part in parts]),
-                "label": np.concatenate([part[1] for part in parts]),
-            },
+            "train": {"image": np.concatenate(images), "label": np.concatenate(labels)},
             "test": {"image": image, "label": label},
         }
 
@@ -88,22 +70,19 @@ class Version:
 def cifar(classes: int, binary: Version, python: Version, label: str) -> Dataset:
     """The set with so many classes; `label` is how arrays of people's own call its labels."""
     name = f"cifar{classes}"
-
-    def synthetic(train: int, test: int) -> Arrays:
-        from dlbench.datasets import _synthetic
-
-        return _synthetic.images(train, test, (32, 32, 3), classes)
-
+    archived, unpacked = python.packagings()
     return Dataset(
         name=name,
         title=f"CIFAR-{classes} (A. Krizhevsky, 2009)",
         licence="none stated; for research",
         rows=(50_000, 10_000),
         convert=binary.from_archive,
-        synthetic=synthetic,
+        synthetic=partial(_synthetic.images, shape=(32, 32, 3), classes=classes),
         downloads=(binary.archive,),
-        packagings=(python.packed(), binary.unpacked(), python.unpacked()),
-        from_folder=image_arrays(name, (32, 32, 3), classes, label),
+        packagings=(archived, binary.packagings()[1], unpacked),
+        from_folder=partial(
+            image_arrays, name=name, shape=(32, 32, 3), classes=classes, label=label
+        ),
         divide={"image": 255.0},
     )
 
@@ -116,8 +95,6 @@ def binary(labels: int) -> Callable[[bytes, str, int], Part]:
     """A reader of the binary version, whose rows begin with so many labels; the last one counts."""
 
     def read(content: bytes, name: str, rows: int) -> Part:
-        import numpy as np
-
         width = labels + _IMAGE
         if len(content) != rows * width:
             raise wrong(
@@ -135,8 +112,6 @@ def pickled(labels: str) -> Callable[[bytes, str, int], Part]:
     """A reader of the Python version, whose labels have this name. Its pickle is not executed."""
 
     def read(content: bytes, name: str, rows: int) -> Part:
-        import numpy as np
-
         values = read_pickled(content, name)
         if not isinstance(values, dict):
             raise wrong(name, "does not hold a dictionary")

@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
+import numpy as np
 
 _SYMBOLS = re.findall(
     r"\S+",
@@ -21,7 +19,7 @@ _LEFT_OUT = {"He", "Ne", "Ar", "Po", "At", "Rn", "Fr", "Ra"}
 ELEMENTS = tuple(s for s in _SYMBOLS[: _SYMBOLS.index("Pu") + 1] if s not in _LEFT_OUT)
 """Those of gupta2023, by atomic number: hydrogen to plutonium, without eight."""
 _PLACES = {symbol: place for place, symbol in enumerate(ELEMENTS)}
-_TOKEN = re.compile(r"([A-Z][a-z]?)|([(\[{])|([)\]}])|(\d+(?:\.\d*)?|\.\d+)|([·*•])")
+_TOKEN = re.compile(r"([A-Z][a-z]?)|([(\[{])|([)\]}])|(\d+(?:\.\d*)?|\.\d+)")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _MOST_CHARACTERS = 300
 _MOST_DEPTH = 10
@@ -60,7 +58,7 @@ def _parse_part(text: str) -> dict[str, float]:
         match = _TOKEN.match(text, place)
         if match is None:
             raise FormulaError(f"has {text[place]!r} at position {place + 1}")
-        symbol, opening, closing, number, _ = match.groups()
+        symbol, opening, closing, number = match.groups()
         if number:
             if last is None:
                 raise FormulaError(f"has the number {number} with nothing in front of it")
@@ -115,8 +113,6 @@ def _add(total: dict[str, float], more: Mapping[str, float], times: float) -> No
 
 def fractions(atoms: Mapping[str, float]) -> np.ndarray:
     """The share of each of the 86 elements."""
-    import numpy as np
-
     for symbol, amount in atoms.items():
         if symbol not in _PLACES:
             _known(symbol)

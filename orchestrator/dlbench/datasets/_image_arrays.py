@@ -1,45 +1,43 @@
-"""Images as plain arrays in one `.npz` file, as people keep them: x_train, y_train, and so on."""
+"""Images as plain arrays, as people keep them in one `.npz` file: x_train, y_train, and so on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import numpy as np
+
+from dlbench.datasets import Arrays
 from dlbench.datasets._reading import has_array, read_npz, wrong
-
-if TYPE_CHECKING:
-    from dlbench.datasets import Arrays
 
 _MOST_BYTES = 4_000_000_000
 
 
 def image_arrays(
-    name: str, shape: tuple[int, int, int], classes: int, label: str = "y"
-) -> Callable[[Path], Arrays | None]:
-    """A reader of a folder that holds a file `NAME*.npz`: images of bytes, rows first."""
+    folder: Path, name: str, shape: tuple[int, int, int], classes: int, label: str = "y"
+) -> Arrays | None:
+    """The splits of a file `NAME*.npz` in the folder: images of bytes, rows first; None: no such
+    file. `label` is how it calls its labels."""
+    names = [f"{kind}_{split}" for split in ("train", "test") for kind in ("x", label)]
+    files = [path for path in sorted(folder.glob(f"{name}*.npz")) if has_array(path, names[0])]
+    if not files:
+        return None
+    arrays = read_npz(files[0], names, _MOST_BYTES)
+    splits = {}
+    for split in ("train", "test"):
+        image, own = arrays[f"x_{split}"], arrays[f"{label}_{split}"].reshape(-1)
+        if image.shape[1:] != shape or image.dtype != np.uint8:
+            words = f"has images {image.shape[1:]} of {image.dtype}; bytes {shape} were expected"
+            raise wrong(files[0].name, words)
+        if len(own) != len(image) or own.dtype.kind not in "iu" or not len(own):
+            raise wrong(files[0].name, f"has not one label for each image of {split}")
+        if own.min() < 0 or own.max() >= classes:
+            raise wrong(files[0].name, f"has labels of {split} that are not 0 to {classes - 1}")
+        splits[split] = {"image": image, "label": own.astype(np.uint8)}
+    return splits
 
-    def read(folder: Path) -> Arrays | None:
-        import numpy as np
 
-        names = [f"{kind}_{split}" for split in ("train", "test") for kind in ("x", label)]
-        files = [path for path in sorted(folder.glob(f"{name}*.npz")) if has_array(path, names[0])]
-        if not files:
-            return None
-        arrays = read_npz(files[0], names, _MOST_BYTES)
-        splits = {}
-        for split in ("train", "test"):
-            image, own = arrays[f"x_{split}"], arrays[f"{label}_{split}"].reshape(-1)
-            if image.shape[1:] != shape or image.dtype != np.uint8:
-                words = (
-                    f"has images {image.shape[1:]} of {image.dtype}; bytes {shape} were expected"
-                )
-                raise wrong(files[0].name, words)
-            if len(own) != len(image) or own.dtype.kind not in "iu" or not len(own):
-                raise wrong(files[0].name, f"has not one label for each image of {split}")
-            if own.min() < 0 or own.max() >= classes:
-                raise wrong(files[0].name, f"has labels of {split} that are not 0 to {classes - 1}")
-            splits[split] = {"image": image, "label": own.astype(np.uint8)}
-        return splits
-
-    return read
+def every_fifth(image: np.ndarray, label: np.ndarray) -> Arrays:
+    """Every fifth row is a test row."""
+    test = np.arange(len(label)) % 5 == 4
+    rows = {"train": ~test, "test": test}
+    return {split: {"image": image[own], "label": label[own]} for split, own in rows.items()}

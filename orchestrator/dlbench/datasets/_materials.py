@@ -12,23 +12,20 @@ import math
 import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dlbench.datasets import Dataset, Download, Packaging
+import numpy as np
+
+from dlbench.datasets import Arrays, Dataset, Download, Packaging, _synthetic
 from dlbench.datasets._formulas import ELEMENTS, FormulaError, OtherElement, fractions, parse
 from dlbench.datasets._json_stream import entries
 from dlbench.datasets._reading import opened, read_rows, wrong
 from dlbench.errors import UserError
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    from dlbench.datasets import Arrays
-
-    Row = tuple[np.ndarray, float]
-    """Fractions of the elements, eV per atom."""
-
+Row = tuple[np.ndarray, float]
+"""Fractions of the elements, eV per atom."""
 _SEED = 1_234_567
 _SHARES = {"test": 0.1, "validation": 0.09}
 _MOST_CSV = 500_000_000
@@ -82,18 +79,12 @@ def materials(
         licence=licence,
         rows=rows,
         convert=convert,
-        synthetic=_synthetic,
+        synthetic=partial(_synthetic.compositions, elements=len(ELEMENTS)),
         downloads=(download,),
         packagings=tuple(Packaging(other.name, (other,), convert) for other in others),
         from_folder=from_folder,
         notes=notes,
     )
-
-
-def _synthetic(train: int, test: int) -> Arrays:
-    from dlbench.datasets import _synthetic
-
-    return _synthetic.compositions(train, test, len(ELEMENTS))
 
 
 def _from_json(path: Path) -> Iterator[Row]:
@@ -179,8 +170,6 @@ def _atoms(value: Any) -> Mapping[str, float]:
 
 def split(rows: Iterable[Row], *, lowest: bool = False) -> Arrays:
     """Grouped by composition, stratified by the number of elements."""
-    import numpy as np
-
     groups: dict[bytes, list[Row]] = defaultdict(list)
     for row in rows:
         own = groups[row[0].tobytes()]

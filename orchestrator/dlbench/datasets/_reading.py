@@ -15,13 +15,12 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
+
+import numpy as np
 
 from dlbench.errors import UserError
 from dlbench.pickle_values import Call, PickleError, read_pickle
-
-if TYPE_CHECKING:
-    import numpy as np
 
 _DAMAGE = (
     EOFError, OSError, zlib.error, tarfile.TarError, zipfile.BadZipFile, UnicodeDecodeError,
@@ -58,6 +57,19 @@ def read_whole(file: IO[bytes], name: str, least: int, most: int) -> bytes:
         has = "more" if len(content) > most else f"{len(content):,}"
         raise wrong(name, f"has {has} bytes where {expected} were expected")
     return content
+
+
+def read_file(path: Path, most: int, least: int = 1) -> bytes:
+    """All bytes of a file, which may be packed with gzip: between `least` and `most` of them."""
+    with opened(path) as file:
+        return read_whole(file, path.name, least, most)
+
+
+def as_text(content: bytes, name: str) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise wrong(name, "is not a text in UTF-8") from error
 
 
 def read_members(path: Path, most: Mapping[str, int]) -> dict[str, bytes]:

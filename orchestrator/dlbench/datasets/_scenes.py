@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from dlbench.datasets import Arrays
+from dlbench.datasets import Arrays
 
 _COLOURS = ((230, 40, 40), (40, 200, 60), (60, 80, 240), (240, 220, 40), (220, 60, 220))
 _SHAPES = 4
@@ -15,22 +12,17 @@ _MOST_OBJECTS = 4
 _TRIES = 8
 
 
-def scenes(train: int, test: int, side: int, classes: int = 20) -> Arrays:
+def scenes(train: int, test: int, side: int) -> Arrays:
     """Images of up to side x side pixels with one to four shapes each that do not overlap.
 
     A class is a shape and a colour: ellipse, rectangle, triangle or cross, in five colours. Boxes
     are those of the pixels that were painted; the arrays are those of `_box_arrays`.
     """
     random = np.random.RandomState(20180918)
-    return {
-        split: _drawn(random, rows, side, classes)
-        for split, rows in (("train", train), ("test", test))
-    }
+    return {"train": _drawn(random, train, side), "test": _drawn(random, test, side)}
 
 
-def _drawn(
-    random: np.random.RandomState, rows: int, side: int, classes: int
-) -> dict[str, np.ndarray]:
+def _drawn(random: np.random.RandomState, rows: int, side: int) -> dict[str, np.ndarray]:
     image = np.zeros((rows, side, side, 3), np.uint8)
     size = random.randint(-(-3 * side // 4), side + 1, (rows, 2)).astype(np.int32)
     boxes = np.zeros((rows, _MOST_OBJECTS, 4), np.float32)
@@ -42,7 +34,7 @@ def _drawn(
         taken = np.zeros((height, width), bool)
         placed = 0
         for _ in range(random.randint(1, _MOST_OBJECTS + 1)):
-            label = random.randint(0, classes)
+            label = random.randint(0, _SHAPES * len(_COLOURS))
             painted = _place(random, taken, label % _SHAPES, side)
             if painted is None:
                 continue
@@ -65,7 +57,7 @@ def _ground(random: np.random.RandomState, height: int, width: int) -> np.ndarra
 
 
 def _paint(random: np.random.RandomState, label: int, mask: np.ndarray) -> np.ndarray:
-    colour = np.array(_COLOURS[label // _SHAPES % len(_COLOURS)])
+    colour = np.array(_COLOURS[label // _SHAPES])
     noisy = colour + random.randint(-25, 26, (int(mask.sum()), 3))
     return np.clip(noisy, 0, 255).astype(np.uint8)
 

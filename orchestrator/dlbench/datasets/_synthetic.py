@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from dlbench.datasets import Arrays
+from dlbench.datasets import Arrays
 
 
 def images(
@@ -54,7 +51,7 @@ def sequences(train: int, test: int, length: int, vocabulary: int) -> Arrays:
     return {"train": draw(train), "test": draw(test)}
 
 
-def compositions(train: int, test: int, elements: int = 86) -> Arrays:
+def compositions(train: int, test: int, elements: int) -> Arrays:
     """Fractions of two to five elements, and an energy from single and pair contributions.
 
     A ninth as many rows as for training are there to validate.

@@ -6,24 +6,18 @@ import io
 import re
 import tarfile
 from collections.abc import Callable, Iterable
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dlbench.datasets import _voc_annotation
+import numpy as np
+
+from dlbench.datasets import Arrays, _voc_annotation
 from dlbench.datasets._box_arrays import LARGEST_SIDE, BoxedImage, boxed_arrays
 from dlbench.datasets._decoding import opened_image, pillow
 from dlbench.datasets._problems import Problems
 from dlbench.datasets._reading import opened
 from dlbench.errors import UserError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy as np
-
-    from dlbench.datasets import Arrays
 
 MOST_IMAGE_BYTES = 50_000_000
 _MOST_LIST_BYTES = 10_000_000
@@ -53,12 +47,6 @@ def from_folder(devkit: Path) -> Arrays:
 
 
 def from_archive(path: Path) -> Arrays:
-    with _archive(path) as read:
-        return _arrays(read, path.name)
-
-
-@contextmanager
-def _archive(path: Path) -> Iterator[Read]:
     with opened(path, unpack=False) as file, tarfile.open(fileobj=file, mode="r:") as archive:
         members = {
             member.name.partition("VOC2012/")[2]: member for member in archive if member.isfile()
@@ -68,7 +56,7 @@ def _archive(path: Path) -> Iterator[Read]:
             content = archive.extractfile(members[name]) if name in members else None
             return content.read(most) if content else None
 
-        yield read
+        return _arrays(read, path.name)
 
 
 @dataclass(frozen=True)
@@ -147,8 +135,6 @@ def decoded(
     packed: bytes, name: str, size: tuple[int, int], library: Any, problems: Problems
 ) -> np.ndarray | None:
     """The pixels of an image that must have this (height, width)."""
-    import numpy as np
-
     try:
         if len(packed) > MOST_IMAGE_BYTES:
             raise UserError(f"has more than {MOST_IMAGE_BYTES:,} bytes")

@@ -8,33 +8,21 @@ here, whether frameworks train alike.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from dlbench.datasets import Dataset
+import numpy as np
 
-if TYPE_CHECKING:
-    from dlbench.datasets import Arrays
+from dlbench.datasets import Arrays, Dataset, _synthetic
+from dlbench.datasets._image_arrays import every_fifth
 
 _TRAIN, _TEST = 1438, 359
 
 
 def _convert(_files: Mapping[str, Path]) -> Arrays:
-    import numpy as np
-
     with np.load(Path(__file__).parent / "bundled" / "digits.npz", allow_pickle=False) as file:
         image, label = file["image"], file["label"]
-    test = np.arange(len(label)) % 5 == 4
-    return {
-        "train": {"image": image[~test], "label": label[~test]},
-        "test": {"image": image[test], "label": label[test]},
-    }
-
-
-def _synthetic(train: int, test: int) -> Arrays:
-    from dlbench.datasets import _synthetic
-
-    return _synthetic.images(train, test, (8, 8, 1), 10, top=16)
+    return every_fifth(image, label)
 
 
 DATASET = Dataset(
@@ -43,6 +31,6 @@ DATASET = Dataset(
     licence="CC BY 4.0",
     rows=(_TRAIN, _TEST),
     convert=_convert,
-    synthetic=_synthetic,
+    synthetic=partial(_synthetic.images, shape=(8, 8, 1), classes=10, top=16),
     divide={"image": 16.0},
 )

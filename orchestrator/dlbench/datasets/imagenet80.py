@@ -9,18 +9,17 @@ class, as most tools arrange them, or all images with the devkit's list of their
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dlbench.datasets import Dataset
+import numpy as np
+
+from dlbench.datasets import Arrays, Dataset, _synthetic
 from dlbench.datasets._decoding import opened_image, pillow
+from dlbench.datasets._image_arrays import every_fifth
 from dlbench.datasets._reading import wrong
 from dlbench.errors import UserError
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from dlbench.datasets import Arrays
 
 _SIDE = 80
 _CLASSES = 1000
@@ -35,8 +34,6 @@ def _convert(_files: Mapping[str, Path]) -> Arrays:
 
 
 def _from_folder(folder: Path) -> Arrays:
-    import numpy as np
-
     images = _by_class(folder) or _by_list(folder)
     if not images:
         raise UserError(f"{folder} holds no images that dlbench finds.", _REMEDY)
@@ -45,11 +42,7 @@ def _from_folder(folder: Path) -> Arrays:
     for row, (path, _) in enumerate(images):
         pixels[row] = _decoded(path, library)
     label = np.array([number for _, number in images], np.uint16)
-    test = np.arange(len(images)) % 5 == 4
-    return {
-        "train": {"image": pixels[~test], "label": label[~test]},
-        "test": {"image": pixels[test], "label": label[test]},
-    }
+    return every_fifth(pixels, label)
 
 
 def _by_class(folder: Path) -> list[tuple[Path, int]]:
@@ -86,8 +79,6 @@ def _images_in(folder: Path) -> Sequence[Path]:
 
 def _decoded(path: Path, library: Any) -> np.ndarray:
     """The middle square of an image at 80x80."""
-    import numpy as np
-
     with opened_image(path, path.name, library, _MOST_PIXELS) as image:
         width, height = image.size
         side = min(width, height)
@@ -98,27 +89,15 @@ def _decoded(path: Path, library: Any) -> np.ndarray:
         return np.asarray(scaled)
 
 
-def _synthetic(train: int, test: int) -> Arrays:
-    from dlbench.datasets import _synthetic
-
-    return _synthetic.images(train, test, (_SIDE, _SIDE, 3), _CLASSES)
-
-
-def _proof(train: int, test: int) -> Arrays:
-    from dlbench.datasets import _synthetic
-
-    return _synthetic.images(train, test, (32, 32, 3), 20)
-
-
 DATASET = Dataset(
     name="imagenet80",
     title="ILSVRC validation images at 80x80 (O. Russakovsky et al., 2015; from your own folder)",
     licence="non-commercial research; not to be passed on",
     rows=(40_000, 10_000),
     convert=_convert,
-    synthetic=_synthetic,
+    synthetic=partial(_synthetic.images, shape=(_SIDE, _SIDE, 3), classes=_CLASSES),
     from_folder=_from_folder,
     notes="50,000 images; tian2020 does not say how it split them: every fifth is a test image",
     divide={"image": 255.0},
-    proof=_proof,
+    proof=partial(_synthetic.images, shape=(32, 32, 3), classes=20),
 )

@@ -15,22 +15,24 @@ import re
 import tarfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from dlbench.datasets import Dataset, Download, Packaging
+import numpy as np
+
+from dlbench.datasets import Arrays, Dataset, Packaging, _synthetic, downloads
 from dlbench.datasets._reading import has_array, read_members, read_npz, read_pickled, wrong
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    from dlbench.datasets import Arrays
-
-_NAME = "aclImdb_v1.tar.gz"
+_NAME, _NPZ = "aclImdb_v1.tar.gz", "imdb.npz"
+_TEXTS = {
+    _NAME: (84_125_825, "sha256:c40f74a18d3b61f90feba1e17730e0d38e8b97c05fde7008942e91923d1658fe")
+}
+_ARRAYS = {
+    _NPZ: (17_464_789, "sha256:69664113be75683a8fe16e3ed0ab59fda8886cb3cd7ada244f7d9544e4676b9f")
+}
 _LENGTH, _VOCABULARY = 500, 5000
 _FIRST_WORD = 3
 _WORD = re.compile(r"[a-z0-9']+")
-_NPZ = "imdb.npz"
 _MOST_BYTES = 200_000_000
 
 
@@ -49,8 +51,6 @@ def _texts(path: Path) -> dict[str, list[tuple[int, list[str]]]]:
 
 def _encoded(numbers: Sequence[Sequence[int]], labels: Sequence[int]) -> dict[str, np.ndarray]:
     """Token rows, post-padded, with their true lengths; each review gets its start in front."""
-    import numpy as np
-
     tokens = np.zeros((len(numbers), _LENGTH), np.int32)
     lengths = np.zeros(len(numbers), np.int32)
     for row, words in enumerate(numbers):
@@ -117,8 +117,6 @@ def _from_folder(folder: Path) -> Arrays | None:
 
 
 def _flat(arrays: Mapping[str, np.ndarray], name: str) -> dict[str, np.ndarray]:
-    import numpy as np
-
     tokens, offsets, labels = arrays["tokens"], arrays["offsets"], arrays["labels"]
     if any(a.ndim != 1 or a.dtype.kind not in "iu" for a in (tokens, offsets, labels)):
         raise wrong(name, "does not hold rows of whole numbers")
@@ -137,8 +135,6 @@ def _flat(arrays: Mapping[str, np.ndarray], name: str) -> dict[str, np.ndarray]:
 
 
 def _labels(content: bytes, name: str) -> list[int]:
-    import numpy as np
-
     dtype, start = _head(content, name)
     if dtype.kind not in "iu" or (len(content) - start) % dtype.itemsize:
         raise wrong(name, "does not hold labels")
@@ -150,8 +146,6 @@ def _labels(content: bytes, name: str) -> list[int]:
 
 def _head(content: bytes, name: str) -> tuple[np.dtype, int]:
     """(type, position of the content) of an array file."""
-    import numpy as np
-
     file = io.BytesIO(content)
     try:
         version = np.lib.format.read_magic(file)
@@ -164,47 +158,21 @@ def _head(content: bytes, name: str) -> tuple[np.dtype, int]:
         raise wrong(name, f"is not an array file ({error})") from error
 
 
-def _synthetic(train: int, test: int) -> Arrays:
-    from dlbench.datasets import _synthetic
-
-    return _synthetic.sequences(train, test, _LENGTH, _VOCABULARY)
-
-
-def _proof(train: int, test: int) -> Arrays:
-    from dlbench.datasets import _synthetic
-
-    return _synthetic.sequences(train, test, 24, 60)
-
-
 DATASET = Dataset(
     name="imdb",
     title="Large Movie Review Dataset (A. Maas et al., 2011)",
     licence="none stated; for research",
     rows=(25_000, 25_000),
     convert=_convert,
-    synthetic=_synthetic,
-    downloads=(
-        Download(
-            _NAME,
-            (f"http://ai.stanford.edu/~amaas/data/sentiment/{_NAME}",),
-            84_125_825,
-            "sha256:c40f74a18d3b61f90feba1e17730e0d38e8b97c05fde7008942e91923d1658fe",
-        ),
-    ),
+    synthetic=partial(_synthetic.sequences, length=_LENGTH, vocabulary=_VOCABULARY),
+    downloads=downloads(_TEXTS, "http://ai.stanford.edu/~amaas/data/sentiment/"),
     packagings=(
         Packaging(
             "Keras' arrays",
-            (
-                Download(
-                    _NPZ,
-                    (f"https://storage.googleapis.com/tensorflow/tf-keras-datasets/{_NPZ}",),
-                    17_464_789,
-                    "sha256:69664113be75683a8fe16e3ed0ab59fda8886cb3cd7ada244f7d9544e4676b9f",
-                ),
-            ),
+            downloads(_ARRAYS, "https://storage.googleapis.com/tensorflow/tf-keras-datasets/"),
             _from_npz,
         ),
     ),
     from_folder=_from_folder,
-    proof=_proof,
+    proof=partial(_synthetic.sequences, length=24, vocabulary=60),
 )

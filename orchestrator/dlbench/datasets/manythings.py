@@ -11,21 +11,17 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from dlbench.datasets import Dataset, Download, Packaging
-from dlbench.datasets._reading import opened, read_members, read_whole, wrong
+import numpy as np
 
-if TYPE_CHECKING:
-    import numpy as np
+from dlbench.datasets import Arrays, Dataset, Download, Packaging, _synthetic, downloads
+from dlbench.datasets._reading import as_text, read_file, read_members, wrong
 
-    from dlbench.datasets import Arrays
-
-    Pair = tuple[tuple[str, ...], tuple[str, ...]]
-    """The words of an English sentence and of its translation."""
-
+Pair = tuple[tuple[str, ...], tuple[str, ...]]
+"""The words of an English sentence and of its translation."""
 _ARCHIVE, _TEXT = "spa-eng.zip", "spa.txt"
 _TRAIN, _TEST = 80_000, 20_000
 _SEED = 42
@@ -41,8 +37,7 @@ def _from_archive(files: Mapping[str, Path]) -> Arrays:
 
 
 def _from_text(files: Mapping[str, Path]) -> Arrays:
-    with opened(files[f"spa-eng/{_TEXT}"]) as file:
-        return _arrays(read_whole(file, _TEXT, 1, _MOST_BYTES))
+    return _arrays(read_file(files[f"spa-eng/{_TEXT}"], _MOST_BYTES))
 
 
 def _arrays(content: bytes) -> Arrays:
@@ -55,12 +50,8 @@ def _arrays(content: bytes) -> Arrays:
 
 def _pairs(content: bytes) -> list[Pair]:
     """The first pairs of the file; newer files have a third column, which says who wrote them."""
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise wrong(_TEXT, "is not a text in UTF-8") from error
     pairs: list[Pair] = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(as_text(content, _TEXT).splitlines(), 1):
         columns = line.split("\t")
         if len(columns) < 2:
             raise wrong(_TEXT, f"has in line {number} no sentence and its translation")
@@ -79,8 +70,6 @@ def split_by_sentence(
     pairs: Iterable[Pair], train: int, test: int
 ) -> tuple[list[Pair], list[Pair]]:
     """`train` and `test` pairs such that no English sentence is in both."""
-    import numpy as np
-
     groups: dict[tuple[str, ...], list[Pair]] = defaultdict(list)
     for pair in pairs:
         groups[pair[0]].append(pair)
@@ -103,8 +92,6 @@ def _numbers(sentences: Iterable[tuple[str, ...]], vocabulary: int) -> dict[str,
 def _encoded(
     pairs: list[Pair], source_numbers: Mapping[str, int], target_numbers: Mapping[str, int]
 ) -> dict[str, np.ndarray]:
-    import numpy as np
-
     rows, (source_length, target_length) = len(pairs), _LENGTHS
     source = np.zeros((rows, source_length), np.int32)
     lengths = np.zeros(rows, np.int32)
@@ -126,16 +113,10 @@ def _encoded(
     }
 
 
-def _synthetic(train: int, test: int) -> Arrays:
-    from dlbench.datasets import _synthetic
-
-    return _synthetic.translations(train, test, _LENGTHS, _VOCABULARIES, _FIRST_WORD)
-
-
-def _proof(train: int, test: int) -> Arrays:
-    from dlbench.datasets import _synthetic
-
-    return _synthetic.translations(train, test, (9, 8), (40, 50), _FIRST_WORD)
+def _twin(lengths: tuple[int, int], vocabularies: tuple[int, int]) -> Callable[[int, int], Arrays]:
+    return partial(
+        _synthetic.translations, lengths=lengths, vocabularies=vocabularies, first=_FIRST_WORD
+    )
 
 
 DATASET = Dataset(
@@ -144,19 +125,15 @@ DATASET = Dataset(
     licence="CC BY 2.0 FR",
     rows=(_TRAIN, _TEST),
     convert=_from_archive,
-    synthetic=_synthetic,
-    downloads=(
-        Download(
-            _ARCHIVE,
-            (
-                f"http://storage.googleapis.com/download.tensorflow.org/data/{_ARCHIVE}",
-                f"https://www.manythings.org/anki/{_ARCHIVE}",
-            ),
-        ),
+    synthetic=_twin(_LENGTHS, _VOCABULARIES),
+    downloads=downloads(
+        {_ARCHIVE: (0, "")},
+        "http://storage.googleapis.com/download.tensorflow.org/data/",
+        "https://www.manythings.org/anki/",
     ),
     packagings=(Packaging("unpacked", (Download(f"spa-eng/{_TEXT}"),), _from_text),),
     notes="the first 100,000 pairs; of 2018: 118,964 pairs. No checksum is published, and the file"
     " grows: the digest says which one was used. elshawi2021 split at random, which puts the same"
     " sentence into both splits",
-    proof=_proof,
+    proof=_twin((9, 8), (40, 50)),
 )

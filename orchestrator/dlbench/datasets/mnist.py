@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from dlbench.datasets import Dataset, Download, Packaging
+import numpy as np
+
+from dlbench.datasets import Arrays, Dataset, Download, Packaging, _synthetic, downloads
 from dlbench.datasets._reading import opened, read_npz, read_rows, read_whole, wrong
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from dlbench.datasets import Arrays
 
 _MIRRORS = (
     "https://ossci-datasets.s3.amazonaws.com/mnist/",
@@ -32,8 +30,6 @@ _MOST_CSV = 60_001 * 785 * 4
 
 def _read_idx(path: Path) -> np.ndarray:
     """An array in the IDX format: a magic number, the sizes, then bytes."""
-    import numpy as np
-
     with opened(path) as file:
         head = file.read(4)
         zero, kind, dimensions = struct.unpack(">HBB", head) if len(head) == 4 else (1, 0, 0)
@@ -41,9 +37,7 @@ def _read_idx(path: Path) -> np.ndarray:
         if zero != 0 or kind != 8 or len(sizes) != 4 * dimensions:
             raise wrong(path.name, "is not an IDX file of bytes")
         shape = struct.unpack(f">{dimensions}I", sizes)
-        count = 1
-        for size in shape:
-            count *= size
+        count = math.prod(shape)
         if count > _MOST_BYTES:
             raise wrong(path.name, f"claims {count:,} values where at most {_MOST_BYTES:,} can be")
         return np.frombuffer(read_whole(file, path.name, count, count), np.uint8).reshape(shape)
@@ -69,8 +63,6 @@ def _from_csv(files: Mapping[str, Path]) -> Arrays:
 
 def _read_csv(path: Path) -> dict[str, np.ndarray]:
     """A label and 784 grey values a line; a first line with the columns' names may be there."""
-    import numpy as np
-
     rows = []
     for number, row in enumerate(read_rows(path, _MOST_CSV), 1):
         if number == 1 and row and not row[0].strip().isdigit():
@@ -89,8 +81,6 @@ def _read_csv(path: Path) -> dict[str, np.ndarray]:
 
 
 def _from_npz(files: Mapping[str, Path]) -> Arrays:
-    import numpy as np
-
     path = files["mnist.npz"]
     names = ("x_train", "y_train", "x_test", "y_test")
     arrays = read_npz(path, names, 4 * _MOST_BYTES)
@@ -107,23 +97,14 @@ def _from_npz(files: Mapping[str, Path]) -> Arrays:
     }
 
 
-def _synthetic(train: int, test: int) -> Arrays:
-    from dlbench.datasets import _synthetic
-
-    return _synthetic.images(train, test, (28, 28, 1), 10)
-
-
 DATASET = Dataset(
     name="mnist",
     title="MNIST database of handwritten digits (Y. LeCun, C. Cortes, C. Burges)",
     licence="CC BY-SA 3.0",
     rows=(60_000, 10_000),
     convert=_from_idx(".gz").convert,
-    synthetic=_synthetic,
-    downloads=tuple(
-        Download(name, tuple(mirror + name for mirror in _MIRRORS), size, checksum)
-        for name, (size, checksum) in _FILES.items()
-    ),
+    synthetic=partial(_synthetic.images, shape=(28, 28, 1), classes=10),
+    downloads=downloads(_FILES, *_MIRRORS),
     packagings=(
         _from_idx(""),
         Packaging("CSV", (Download("mnist_train.csv"), Download("mnist_test.csv")), _from_csv),

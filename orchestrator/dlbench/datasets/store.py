@@ -14,17 +14,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+import numpy as np
 
 from dlbench import paths
-from dlbench.datasets import Dataset, Source, _obtaining
+from dlbench.datasets import Arrays, Dataset, Source, _obtaining
 from dlbench.datasets._obtaining import Progress, file_hash
 from dlbench.errors import UserError
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from dlbench.datasets import Arrays
 
 VERSION = 1
 _VERIFY_ROWS = (1024, 256)
@@ -49,8 +46,6 @@ class PreparedData:
 
     def shapes(self, split: str) -> dict[str, tuple[int, ...]]:
         """The shape of each array of a split, rows first, from the files' headers."""
-        import numpy as np
-
         return {
             name: np.load(self.folder / file, mmap_mode="r", allow_pickle=False).shape
             for name, file in self.splits[split].items()
@@ -192,8 +187,6 @@ def _read(dataset: Dataset, source: Source, folder: Path) -> PreparedData:
 
 def _write(dataset: Dataset, source: str, arrays: Arrays, folder: Path, expected: str = "") -> None:
     """Arrays and manifest, whole or not at all; `expected` is the digest that they must have."""
-    import numpy as np
-
     repeated = _repeated_rows(dataset, arrays)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from dlbench.datasets import Dataset, Download
+import numpy as np
+
+from dlbench.datasets import Arrays, Dataset, _synthetic, downloads
 from dlbench.datasets._image_arrays import image_arrays
-
-if TYPE_CHECKING:
-    from dlbench.datasets import Arrays
 
 _PLACE = "http://ufldl.stanford.edu/housenumbers/"
 _FILES = {
@@ -20,7 +19,6 @@ _FILES = {
 
 
 def _convert(files: Mapping[str, Path]) -> Arrays:
-    import numpy as np
     from scipy.io import loadmat
 
     splits = {}
@@ -34,23 +32,14 @@ def _convert(files: Mapping[str, Path]) -> Arrays:
     return splits
 
 
-def _synthetic(train: int, test: int) -> Arrays:
-    from dlbench.datasets import _synthetic
-
-    return _synthetic.images(train, test, (32, 32, 3), 10)
-
-
 DATASET = Dataset(
     name="svhn",
     title="The Street View House Numbers (Y. Netzer et al., 2011)",
     licence="non-commercial use only",
     rows=(73_257, 26_032),
     convert=_convert,
-    synthetic=_synthetic,
-    downloads=tuple(
-        Download(name, (_PLACE + name,), size, checksum)
-        for name, (size, checksum) in _FILES.items()
-    ),
-    from_folder=image_arrays("svhn", (32, 32, 3), 10),
+    synthetic=partial(_synthetic.images, shape=(32, 32, 3), classes=10),
+    downloads=downloads(_FILES, _PLACE),
+    from_folder=partial(image_arrays, name="svhn", shape=(32, 32, 3), classes=10),
     divide={"image": 255.0},
 )

@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING
+import numpy as np
 
-from dlbench.datasets import Dataset
-
-if TYPE_CHECKING:
-    from dlbench.datasets import Arrays
+from dlbench.datasets import Arrays, Dataset, _synthetic
 
 
 def _make(train: int, test: int) -> Arrays:
-    import numpy as np
-
-    from dlbench.datasets import _synthetic
-
     return {
-        split: {
-            **arrays,
-            "value": arrays["image"][:, 4, 4:6, 0].astype(np.float32) / 255,
-        }
+        split: {**arrays, "value": arrays["image"][:, 4, 4:6, 0].astype(np.float32) / 255}
         for split, arrays in _synthetic.images(train, test, (9, 9, 3), 5).items()
     }
-
-
-def _convert(_files: Mapping[str, Path]) -> Arrays:
-    return _make(1024, 256)
 
 
 DATASET = Dataset(
@@ -35,7 +19,7 @@ DATASET = Dataset(
     title="Made-up images for certificates",
     licence="CC0 1.0",
     rows=(1024, 256),
-    convert=_convert,
+    convert=lambda _files: _make(1024, 256),
     synthetic=_make,
     divide={"image": 255.0},
 )

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING
+import numpy as np
 
-from dlbench.datasets import Dataset
-
-if TYPE_CHECKING:
-    from dlbench.datasets import Arrays
+from dlbench.datasets import Arrays, Dataset
 
 
 def _make(train: int, test: int) -> Arrays:
-    import numpy as np
-
     random = np.random.RandomState(7)
 
     def draw(rows: int) -> dict[str, np.ndarray]:
@@ -33,15 +26,11 @@ def _make(train: int, test: int) -> Arrays:
     return {"train": draw(train), "test": draw(test)}
 
 
-def _convert(_files: Mapping[str, Path]) -> Arrays:
-    return _make(1024, 256)
-
-
 DATASET = Dataset(
     name="toy-pairs",
     title="Made-up token pairs for certificates",
     licence="CC0 1.0",
     rows=(1024, 256),
-    convert=_convert,
+    convert=lambda _files: _make(1024, 256),
     synthetic=_make,
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import platform
 import re
 import shutil
 import subprocess
@@ -135,9 +136,8 @@ def make(
     with exclusively(paths.cache() / "bases" / f"{tag}.lock"):
         # Of this kind too: a release's image inherits the labels of the base it stands on.
         wanted = {labels.KIND: "base", labels.RECIPE: recipe}
-        for image in client.images.list(filters=labels.matching(wanted)):
-            if f"{_REPOSITORY}:{tag}" in image.tags:
-                return Base(str(image.id), f"{_REPOSITORY}:{tag}", python)
+        if image := labels.tagged(client, wanted, f"{_REPOSITORY}:{tag}"):
+            return Base(image, f"{_REPOSITORY}:{tag}", python)
         progress(Step("base", f"{_REPOSITORY}:{tag} from a Debian mirror"))
         with tempfile.TemporaryDirectory(prefix="making-", dir=paths.cache() / "bases") as scratch:
             archive = Path(scratch) / "base.tar"
@@ -153,8 +153,8 @@ def make(
             client.api.import_image(
                 str(archive), _REPOSITORY, tag, changes=[*changes, "ENV LANG=C.UTF-8"]
             )
-    image = client.images.get(f"{_REPOSITORY}:{tag}")
-    return Base(str(image.id), f"{_REPOSITORY}:{tag}", python)
+    made = client.images.get(f"{_REPOSITORY}:{tag}")
+    return Base(str(made.id), f"{_REPOSITORY}:{tag}", python)
 
 
 def _debootstrap(
@@ -189,10 +189,7 @@ def _debootstrap(
 
 def _host_apt() -> tuple[str, list[str]]:
     """This machine's release of Debian or Ubuntu, and where its own apt gets it from."""
-    facts = {}
-    for line in Path("/etc/os-release").read_text(encoding="utf-8").splitlines():
-        key, _, value = line.partition("=")
-        facts[key] = value.strip('"')
+    facts = platform.freedesktop_os_release()
     suite = facts.get("VERSION_CODENAME", "")
     if not suite or shutil.which("apt-get") is None:
         raise UserError(
@@ -220,8 +217,6 @@ def _with_packages(
     progress: Progress,
 ) -> Base:
     """A public base with Debian packages added; the one build of dlbench that uses the network."""
-    import docker.errors
-
     progress(Step("base", f"adding {', '.join(packages)} to {public}"))
     names = " ".join(sorted(packages))
     text = (
@@ -231,17 +226,24 @@ def _with_packages(
     recipe = hashlib.sha256(text.encode()).hexdigest()
     tag = f"{_REPOSITORY}:public-py{python}-{recipe[:8]}"
     marks = {labels.KIND: "base", labels.PYTHON: python, labels.PACKAGES: names}
+    image = built(
+        client, text, tag, {**marks, labels.RECIPE: recipe},
+        f"The packages {names} could not be added to the base image {public}",
+        "Check that containers reach a Debian mirror, or run `dlbench images base`.",
+    )  # fmt: skip
+    return Base(image, tag, python)
+
+
+def built(
+    client: docker.DockerClient, text: str, tag: str, marks: dict[str, str], wrong: str, remedy: str
+) -> str:
+    """The id of the image that this Dockerfile makes of other images alone."""
+    import docker.errors
+
     try:
         image, _ = client.images.build(
-            fileobj=io.BytesIO(text.encode()),
-            tag=tag,
-            rm=True,
-            forcerm=True,
-            labels={**marks, labels.RECIPE: recipe},
+            fileobj=io.BytesIO(text.encode()), tag=tag, rm=True, forcerm=True, labels=marks
         )
     except (docker.errors.BuildError, docker.errors.APIError) as error:
-        raise UserError(
-            f"The packages {names} could not be added to the base image {public}: {error}.",
-            "Check that containers reach a Debian mirror, or run `dlbench images base`.",
-        ) from error
-    return Base(str(image.id), tag, python)
+        raise UserError(f"{wrong}: {error}.", remedy) from error
+    return str(image.id)

@@ -39,16 +39,16 @@ def outlook(release: Release, device: str, engine: str) -> Outlook:
     except UserError as error:
         return Outlook("impossible", f"not buildable: {error}")
     chosen = cuda_sets.of_release(release, device)
-    wanted = chosen is not None and not cuda_libraries.is_ready(chosen)
-    archives = cuda_downloads.missing(chosen) if chosen is not None and wanted else []
-    untried = chosen is not None and wanted and chosen.untried
-    note = f"; its CUDA {chosen.name} archives are untried" if chosen and untried else ""
+    if chosen and cuda_libraries.is_ready(chosen):
+        chosen = None  # nothing is left to be done for it
+    archives = cuda_downloads.missing(chosen) if chosen else []
+    note = f"; its CUDA {chosen.name} archives are untried" if chosen and chosen.untried else ""
     files = wheels.missing(release, device, release.python[0])
     size = sum(file.size or 0 for file in files) + sum(each.about_bytes for each in archives)
     # Files that were only looked up when the lock was made have no size in it.
     least = "at least " if any(file.size is None for file in files) else ""
     needed = f"needs a download of {least}{_size(size)}" if files or archives else ""
-    if chosen is not None and wanted and cuda_licence.lacking(chosen):
+    if chosen and cuda_licence.lacking(chosen):
         then = f", then it {needed}" if needed else ""
         return Outlook(
             "impossible",

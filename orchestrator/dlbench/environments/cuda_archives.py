@@ -7,6 +7,7 @@ library says it is called, because some installers make them only when they run.
 
 from __future__ import annotations
 
+import filecmp
 import re
 import shutil
 import subprocess
@@ -14,14 +15,13 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from lzma import LZMAError
 from pathlib import Path, PurePosixPath
 from typing import IO
 
 from dlbench.environments import elf
-from dlbench.environments.cuda_sets import Archive, broken_archive
+from dlbench.environments.cuda_sets import Archive
 from dlbench.errors import UserError
 
 _HEADER_BYTES = 1 << 20
@@ -38,7 +38,8 @@ def take_out(archive: Archive, path: Path, target: Path) -> None:
     """Put the wanted libraries of this archive into `target`, each under its own name."""
     wanted = re.compile(rf"lib(?:{'|'.join(map(re.escape, archive.take))})\.so(?:\.[\w.]+)?")
     try:
-        with _members(archive.layout, path) as members:
+        with path.open("rb") as file:
+            members = _READERS[archive.layout](path, file)
             found = sum(_keep(name, content, wanted, path, target) for name, content in members)
     except (tarfile.TarError, zipfile.BadZipFile, zlib.error, LZMAError, EOFError) as error:
         raise broken_archive(path, str(error) or "it breaks off") from error
@@ -73,34 +74,11 @@ def _keep(name: str, content: IO[bytes], wanted: re.Pattern[str], path: Path, ta
     with tempfile.NamedTemporaryFile(dir=target, delete=False) as file:
         shutil.copyfileobj(content, file, 1 << 20)
     arrived = Path(file.name)
-    if place.exists() and not _same(place, arrived):
+    if place.exists() and not filecmp.cmp(place, arrived, shallow=False):
         raise broken_archive(path, f"it holds two different files named {parts[-1]}")
     arrived.chmod(0o755)
     arrived.replace(place)
     return True
-
-
-def _same(one: Path, other: Path) -> bool:
-    if one.stat().st_size != other.stat().st_size:
-        return False
-    with one.open("rb") as left, other.open("rb") as right:
-        while piece := left.read(1 << 20):
-            if piece != right.read(1 << 20):
-                return False
-    return True
-
-
-@contextmanager
-def _members(layout: str, path: Path) -> Iterator[Iterator[Member]]:
-    """The regular files inside, whatever the layout."""
-    readers: dict[str, Callable[[Path, IO[bytes]], Iterator[Member]]] = {
-        "runfile": _in_runfile,
-        "tar": _in_tar,
-        "deb": _in_deb,
-        "conda": _in_conda,
-    }
-    with path.open("rb") as file:
-        yield readers[layout](path, file)
 
 
 def _in_tar(_: Path, file: IO[bytes]) -> Iterator[Member]:
@@ -181,7 +159,7 @@ def _in_compressed(path: Path, name: str, content: IO[bytes]) -> Iterator[Member
     with tempfile.TemporaryFile() as packed, tempfile.TemporaryFile() as plain:
         shutil.copyfileobj(content, packed, 1 << 20)
         packed.seek(0)
-        command: Sequence[str] = ("zstd", "--decompress", "--stdout", "--quiet")
+        command = ["zstd", "--decompress", "--stdout", "--quiet"]
         done = subprocess.run(command, stdin=packed, stdout=plain, stderr=subprocess.PIPE)
         # What stands behind data.tar.zst in a package is not zstd: only an empty result is wrong.
         plain.seek(0)
@@ -189,3 +167,19 @@ def _in_compressed(path: Path, name: str, content: IO[bytes]) -> Iterator[Member
             raise broken_archive(path, done.stderr.decode("utf-8", "replace").strip())
         plain.seek(0)
         yield from _in_tar(path, plain)
+
+
+_READERS: dict[str, Callable[[Path, IO[bytes]], Iterator[Member]]] = {
+    "runfile": _in_runfile,
+    "tar": _in_tar,
+    "deb": _in_deb,
+    "conda": _in_conda,
+}
+"""Of the regular files inside, by layout."""
+
+
+def broken_archive(path: Path, why: str) -> UserError:
+    return UserError(
+        f"The libraries can't be taken out of {path.name}: {why}.",
+        "If it is a download of another file, remove it and get the right one.",
+    )

@@ -7,7 +7,6 @@ base is copied onto the large libraries, not the other way round. It must not be
 from __future__ import annotations
 
 import hashlib
-import io
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,12 +14,11 @@ from typing import TYPE_CHECKING
 
 from dlbench import paths
 from dlbench.environments import context, cuda_libraries, cuda_sets, labels
-from dlbench.environments.base_images import Base
+from dlbench.environments.base_images import Base, built
 from dlbench.environments.cuda_sets import CudaSet
 from dlbench.environments.progress import Progress, Step
 from dlbench.environments.releases import Release
 from dlbench.environments.wheels import exclusively
-from dlbench.errors import UserError
 
 if TYPE_CHECKING:
     import docker
@@ -55,26 +53,15 @@ def under(
     recipe = hashlib.sha256(text.encode()).hexdigest()
     tag = f"{_REPOSITORY}:{chosen.name}-py{base.python}-{recipe[:8]}"
     told = {labels.KIND: "cuda", labels.RECIPE: recipe, **marks(chosen)}
-    for image in client.images.list(filters=labels.matching(told)):
-        if tag in image.tags:
-            return Base(str(image.id), tag, base.python)
-    progress(Step("base", f"putting {base.reference} on CUDA {chosen.name}"))
-    import docker.errors
-
-    try:
-        image, _ = client.images.build(
-            fileobj=io.BytesIO(text.encode()),
-            tag=tag,
-            rm=True,
-            forcerm=True,
-            labels={**told, labels.PYTHON: base.python},
-        )
-    except (docker.errors.BuildError, docker.errors.APIError) as error:
-        raise UserError(
-            f"The base with CUDA {chosen.name} could not be built: {error}.",
+    image = labels.tagged(client, told, tag)
+    if image is None:
+        progress(Step("base", f"putting {base.reference} on CUDA {chosen.name}"))
+        image = built(
+            client, text, tag, {**told, labels.PYTHON: base.python},
+            f"The base with CUDA {chosen.name} could not be built",
             "Check the space on the daemon's disk, then start again; downloads are kept.",
-        ) from error
-    return Base(str(image.id), tag, base.python)
+        )  # fmt: skip
+    return Base(image, tag, base.python)
 
 
 def _layer(
@@ -88,9 +75,8 @@ def _layer(
     tag = chosen.name
     told = {labels.KIND: "cuda", **marks(chosen)}
     with exclusively(paths.cache() / "cuda" / f"layer-{tag}.lock"):
-        for image in client.images.list(filters=labels.matching(told)):
-            if f"{_REPOSITORY}:{tag}" in image.tags:
-                return str(image.id)
+        if image := labels.tagged(client, told, f"{_REPOSITORY}:{tag}"):
+            return image
         folder = cuda_libraries.prepare(chosen, release.name, progress, brought)
         progress(Step("base", f"importing the libraries of CUDA {chosen.name}"))
 

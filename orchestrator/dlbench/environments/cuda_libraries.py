@@ -44,16 +44,12 @@ def prepare(
                     Step("cuda", f"taking libraries out of {path.name}", number, len(archives))
                 )
                 cuda_archives.take_out(archive, path, making)
-            check(chosen, cuda_archives.link_sonames(making))
+            if lacking := sorted(set(chosen.sonames) - cuda_archives.link_sonames(making)):
+                raise UserError(
+                    f"The archives of CUDA set {chosen.name} do not hold {', '.join(lacking)}.",
+                    f"images/cuda/{chosen.name}.toml names other archives than it should: correct"
+                    " it.",
+                )
             making.chmod(0o755)
             shutil.move(making, place)
     return place
-
-
-def check(chosen: CudaSet, sonames: set[str]) -> None:
-    """Refuse a folder that lacks what the set promises."""
-    if lacking := sorted(set(chosen.sonames) - sonames):
-        raise UserError(
-            f"The archives of CUDA set {chosen.name} do not hold {', '.join(lacking)}.",
-            f"images/cuda/{chosen.name}.toml names other archives than it should: correct it.",
-        )

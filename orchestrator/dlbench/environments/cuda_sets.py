@@ -14,7 +14,7 @@ from pathlib import Path
 from dlbench import paths
 from dlbench.environments.locks import File
 from dlbench.environments.releases import Release
-from dlbench.errors import UserError, unknown
+from dlbench.errors import unknown
 from dlbench.toml_file import Table
 
 LAYOUTS = ("runfile", "tar", "deb", "conda")
@@ -124,11 +124,4 @@ def _archive(table: Table) -> Archive:
         licence=table.get("licence", str),
         known_from=table.get("known_from", str),
         untried=table.maybe("untried", bool) or False,
-    )
-
-
-def broken_archive(path: Path, why: str) -> UserError:
-    return UserError(
-        f"The libraries can't be taken out of {path.name}: {why}.",
-        "If it is a download of another file, remove it and get the right one.",
     )

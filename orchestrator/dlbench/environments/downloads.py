@@ -40,16 +40,19 @@ def download(
 ) -> None:
     """Download these requirements (lines of a requirements file), without what they depend on.
 
-    With `index`, that one is asked instead of the default one.
+    `index` is asked where the user's own indexes and find-links folders do not have them.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="downloading-", dir=folder) as scratch:
         command = [*_pip("download", requirements, target, scratch), "--dest", str(folder)]
         if hashed:
             command.append("--require-hashes")
-        if index:
-            command += ["--index-url", index]
-        _run(command, Path(scratch), progress)
+        try:
+            _run(command, Path(scratch), progress)
+        except NotFound:
+            if index is None:
+                raise
+            _run([*command, "--index-url", index], Path(scratch), progress)
 
 
 @dataclass(frozen=True)
@@ -97,17 +100,14 @@ def _pip(verb: str, requirements: Sequence[str], target: Target, scratch: str) -
     return [*command, "--requirement", str(listing), *target.pip_options()]
 
 
-def _surroundings(scratch: Path) -> dict[str, str]:
-    variables = dict(os.environ)
-    variables["PYTHONPATH"] = str(_STAND_IN)
-    # As a variable, not as an option: newer pips, which always do so, no longer have the option.
-    variables["PIP_USE_PEP517"] = "1"
-    variables["PIP_DISABLE_PIP_VERSION_CHECK"] = "1"
-    variables["TMPDIR"] = str(scratch)
-    return variables
-
-
 def _run(command: list[str], scratch: Path, progress: Progress) -> None:
+    variables = {
+        "PYTHONPATH": str(_STAND_IN),
+        # Not as an option: newer pips, which always do so, no longer have it.
+        "PIP_USE_PEP517": "1",
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "TMPDIR": str(scratch),
+    }
     log = scratch / "pip.log"
     with log.open("w", encoding="utf-8") as output:
         process = subprocess.Popen(
@@ -115,7 +115,7 @@ def _run(command: list[str], scratch: Path, progress: Progress) -> None:
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            env=_surroundings(scratch),
+            env={**os.environ, **variables},
         )
         try:
             while process.poll() is None:

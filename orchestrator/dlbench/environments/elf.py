@@ -14,11 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _LOAD, _DYNAMIC = 1, 2
-_END, _NEEDED, _HASH, _STRINGS, _SYMBOLS, _STRINGS_SIZE, _SONAME = 0, 1, 4, 5, 6, 10, 14
-_SYMBOL_SECTION = 11
+_END, _NEEDED, _STRINGS, _STRINGS_SIZE, _SONAME = 0, 1, 5, 10, 14
 _FATBIN = struct.pack("<I", 0xBA55ED50)
 _PTX, _MACHINE_CODE = 1, 2
-_SYMBOL_BYTES = 24
 
 Content = bytes | mmap.mmap
 
@@ -29,8 +27,6 @@ class Library:
 
     soname: str | None
     needed: tuple[str, ...]
-    undefined: tuple[str, ...]
-    """Functions and variables that it expects others to have."""
     code: Mapping[str, int]
     """The GPU code inside, and in how many bundles: `sm_70` is machine code, `compute_70` is what
     the driver compiles."""
@@ -54,13 +50,13 @@ def parse(content: Content, *, gpu_code: bool = False) -> Library | None:
         if not entries:
             return None
         known = dict(reversed(entries))
-        strings = _Strings(content, _offset(segments, known[_STRINGS]), known[_STRINGS_SIZE])
-        soname = strings.at(known[_SONAME]) if _SONAME in known else None
-        needed = tuple(strings.at(value) for tag, value in entries if tag == _NEEDED)
-        undefined = _undefined(content, segments, known, strings)
+        start = _offset(segments, known[_STRINGS])
+        names = bytes(content[start : start + known[_STRINGS_SIZE]])
+        soname = _name(names, known[_SONAME]) if _SONAME in known else None
+        needed = tuple(_name(names, value) for tag, value in entries if tag == _NEEDED)
     except (struct.error, KeyError, IndexError, ValueError):
         return None
-    return Library(soname, needed, undefined, _gpu_code(content) if gpu_code else {})
+    return Library(soname, needed, _gpu_code(content) if gpu_code else {})
 
 
 @dataclass(frozen=True)
@@ -71,14 +67,8 @@ class _Segment:
     size: int
 
 
-class _Strings:
-    """The table of names."""
-
-    def __init__(self, content: Content, offset: int, size: int) -> None:
-        self._text = bytes(content[offset : offset + size])
-
-    def at(self, place: int) -> str:
-        return self._text[place : self._text.index(b"\0", place)].decode("utf-8", "replace")
+def _name(names: bytes, place: int) -> str:
+    return names[place : names.index(b"\0", place)].decode("utf-8", "replace")
 
 
 def _segments(content: Content) -> list[_Segment]:
@@ -110,32 +100,6 @@ def _offset(segments: list[_Segment], address: int) -> int:
         if segment.kind == _LOAD and segment.address <= address < segment.address + segment.size:
             return address - segment.address + segment.offset
     raise ValueError("an address outside the file")
-
-
-def _undefined(
-    content: Content, segments: list[_Segment], known: dict[int, int], strings: _Strings
-) -> tuple[str, ...]:
-    start = _offset(segments, known[_SYMBOLS])
-    names = set()
-    for number in range(_symbol_count(content, segments, known)):
-        place = start + number * _SYMBOL_BYTES
-        name, _, _, section = struct.unpack_from("<IBBH", content, place)
-        if section == 0 and name:
-            names.add(strings.at(name))
-    return tuple(sorted(names))
-
-
-def _symbol_count(content: Content, segments: list[_Segment], known: dict[int, int]) -> int:
-    """The loader never needs it, so it is told in passing only: by a hash table, or a section."""
-    if _HASH in known:
-        return int(struct.unpack_from("<II", content, _offset(segments, known[_HASH]))[1])
-    (start,) = struct.unpack_from("<Q", content, 40)
-    size, count = struct.unpack_from("<HH", content, 58)
-    for number in range(count):
-        place = start + number * size
-        if struct.unpack_from("<I", content, place + 4)[0] == _SYMBOL_SECTION:
-            return int(struct.unpack_from("<Q", content, place + 32)[0]) // _SYMBOL_BYTES
-    return 0
 
 
 def _gpu_code(content: Content) -> Mapping[str, int]:

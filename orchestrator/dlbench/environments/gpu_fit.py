@@ -73,14 +73,17 @@ def fit(release: Release, driver: str, sm: int) -> Fit:
 
 def _by_code(release: Release, cuda: Cuda, known: Iterable[Generations], sm: int) -> Fit:
     """Whether there is machine code for this generation: in the packages and in the libraries."""
-    machine, for_driver = _split(cuda.code)
-    own = not cuda.code or any(_runs(code, sm) for code in machine)
+    machine, for_driver = (
+        [int(word.partition("_")[2]) for word in cuda.code if word.startswith(kind)]
+        for kind in ("sm_", "compute_")
+    )
+    # Within a major generation, machine code for an older one runs on a newer one.
+    own = not cuda.code or any(code // 10 == sm // 10 and code <= sm for code in machine)
     if not own and not any(code <= sm for code in for_driver):
         held = ", ".join(cuda.code)
         return Fit(
             "hopeless", f"{release.name} has no code for sm_{sm}: its packages hold {held} only."
         )
-    # Within a major generation, machine code for an older one runs on a newer one.
     libraries = all(sm // 10 <= row.newest_sm // 10 for row in known)
     if own and libraries:
         return Fit("native")
@@ -94,25 +97,13 @@ def _by_code(release: Release, cuda: Cuda, known: Iterable[Generations], sm: int
     )
 
 
-def _runs(code: int, sm: int) -> bool:
-    """Machine code of this generation runs on a GPU of that one."""
-    return code // 10 == sm // 10 and code <= sm
-
-
-def _split(code: Iterable[str]) -> tuple[list[int], list[int]]:
-    kinds: dict[str, list[int]] = {"sm": [], "compute": []}
-    for word in code:
-        kind, _, number = word.partition("_")
-        kinds[kind].append(int(number))
-    return kinds["sm"], kinds["compute"]
-
-
 def nearest(release: Release, others: Iterable[Release], driver: str, sm: int) -> Release | None:
     """The release of the same framework that works here and is next to this one in age."""
     family = [other for other in others if other.framework == release.framework]
-    if release.name not in [other.name for other in family]:
+    names = [other.name for other in family]
+    if release.name not in names:
         return None
-    place = [other.name for other in family].index(release.name)
+    place = names.index(release.name)
     for state in ("native", "compiled"):
         fitting = [
             (abs(number - place), -number, other)
@@ -133,13 +124,8 @@ def _of(cuda: Cuda) -> list[Generations]:
     """The rows of the table that hold for this release: of its CUDA, and of its cuDNN."""
     table = generations()
     rows = [row for row in table["cuda"] if row.version == cuda.version]
-    if cuda.cudnn is not None:
-        rows += [
-            row
-            for row in table["cudnn"]
-            if cuda.cudnn == row.version or cuda.cudnn.startswith(f"{row.version}.")
-        ]
-    return rows
+    own = f"{cuda.cudnn}."  # 7.6.5 is one of 7.6, and of 7
+    return rows + [row for row in table["cudnn"] if own.startswith(f"{row.version}.")]
 
 
 def generations() -> dict[str, list[Generations]]:

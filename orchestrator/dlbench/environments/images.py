@@ -19,7 +19,6 @@ from dlbench.environments import (
     context,
     cuda_images,
     cuda_sets,
-    installs,
     labels,
     locks,
     records,
@@ -99,11 +98,7 @@ def build(
             labels.BASE: ground.id,
         }
         stage = hashlib.sha256(repr(sorted(marks.items())).encode()).hexdigest()
-        arguments = {
-            "BASE": ground.id,
-            "PYTHON": f"python{ground.python}",
-            "STAGE": stage,
-        }
+        arguments = {"BASE": ground.id, "PYTHON": f"python{ground.python}", "STAGE": stage}
         try:
             with context.streamed(instructions, fetched) as stream:
                 _build(client, release, stream, tag, arguments, marks, progress)
@@ -142,11 +137,7 @@ def verify(client: docker.DockerClient, release: Release, device: str) -> list[s
         )
     except docker.errors.DockerException as error:
         return [f"its Python does not start: {str(error).splitlines()[0]}"]
-    found = records.SitePackages.parse(bytes(answer).decode("utf-8", "replace"))
-    return [
-        *installs.differences(lock, target, found.names),
-        *records.changes(lock, target, found),
-    ]
+    return records.differences(lock, target, bytes(answer).decode("utf-8", "replace"))
 
 
 def list_images(client: docker.DockerClient, releases: Iterable[Release]) -> list[Image]:
@@ -182,17 +173,16 @@ def _described(image: DockerImage, known: dict[str, Release]) -> Image:
     identifier = str(image.id)
     name = told.get(labels.RELEASE) or (image.tags[0] if image.tags else image.short_id)
     device = told.get(labels.DEVICE, "")
-    stale = kind == "stage" or (kind in ("base", "cuda") and not image.tags)
-    if kind == "cuda":
-        stale = stale or not cuda_images.is_current(told)
     if kind == "release":
         release = known.get(name)
-        current = release is not None and device in release.devices
         stale = (
-            not current
-            or release is None
-            or not (_identity(release, device).items() <= told.items())
+            release is None
+            or device not in release.devices
+            or not _identity(release, device).items() <= told.items()
         )
+    else:
+        current = kind == "base" or (kind == "cuda" and cuda_images.is_current(told))
+        stale = not (current and image.tags)
     size = int(image.attrs.get("Size", 0))
     return Image(identifier, kind, name, device, told.get(labels.LOCK, ""), size, stale)
 

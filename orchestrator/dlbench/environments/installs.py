@@ -11,7 +11,9 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from dlbench.environments.locks import Lock, normalised
+from packaging.utils import canonicalize_name
+
+from dlbench.environments.locks import Lock
 from dlbench.environments.targets import Target
 from dlbench.environments.wheels import Wheel
 
@@ -47,7 +49,7 @@ def differences(lock: Lock, target: Target, names: Iterable[str]) -> list[str]:
 def package_of(name: str) -> tuple[str, str] | None:
     """The package that a folder such as `numpy-2.4.6.dist-info` records."""
     match = re.fullmatch(r"(.+?)-([^-]+?)(?:-py\d\.\d+)?\.(?:dist-info|egg-info)", name)
-    return (normalised(match[1]), _plain(match[2])) if match else None
+    return (canonicalize_name(match[1]), _plain(match[2])) if match else None
 
 
 def _plain(version: str) -> str:

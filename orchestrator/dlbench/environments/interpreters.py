@@ -51,17 +51,17 @@ def installed(python: str) -> Interpreter | None:
     return None
 
 
-def find(accepted: Iterable[str], *, install: bool = True) -> Interpreter:
-    """A Python of one of these versions, best first; with `install`, one is fetched if need be."""
+def find(accepted: Iterable[str]) -> Interpreter:
+    """A Python of one of these versions, best first; one is fetched if need be."""
     wanted = tuple(accepted)
     for python in wanted:
         if found := installed(python):
             return found
-    if install:
-        for python in wanted:
-            if _uv_has(python) and (found := _fetched(python)):
-                return found
-    tried = ", and uv could not fetch one" if install and any(map(_uv_has, wanted)) else ""
+    offered = [python for python in wanted if _uv_has(python)]
+    for python in offered:
+        if found := _fetched(python):
+            return found
+    tried = ", and uv could not fetch one" if offered else ""
     raise UserError(
         f"No Python {' or '.join(wanted)} was found on this machine{tried}.", offers(wanted[0])
     )

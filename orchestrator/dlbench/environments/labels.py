@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import docker
+
 KIND = "org.dlbench.kind"
 """`release`, `base`, `cuda` (CUDA's libraries), or `stage` (what a build leaves behind)."""
 RELEASE = "org.dlbench.release"
@@ -22,3 +27,9 @@ STAGE = "org.dlbench.stage"
 def matching(labels: dict[str, str]) -> dict[str, list[str]]:
     """The daemon's filter for things with all of these labels."""
     return {"label": [f"{key}={value}" for key, value in labels.items()]}
+
+
+def tagged(client: docker.DockerClient, labels: dict[str, str], tag: str) -> str | None:
+    """The id of the image with all of these labels and this tag, if the daemon has it."""
+    found = client.images.list(filters=matching(labels))
+    return next((str(image.id) for image in found if tag in image.tags), None)

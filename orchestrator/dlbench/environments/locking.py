@@ -84,7 +84,7 @@ def make(release: Release, device: str, *, look_up: bool = False) -> Path:
     for pin, files in found.items():
         name, version = pin.split("==")
         ordered = sorted(files, key=lambda file: file.name)
-        entries.append(Entry(locks.normalised(name), version, tuple(ordered)))
+        entries.append(Entry(canonicalize_name(name), version, tuple(ordered)))
     path = release.folder / f"{device}.lock"
     heading = f"{release.name} on {device}, Python {', '.join(release.python)}.\n"
     locks.write(path, entries, heading + "Made by scripts/lock from release.toml.")
@@ -165,12 +165,8 @@ def bring(release: Release, pins: Sequence[str], target: Target) -> dict[str, Fi
         ordinary = [pin for pin in pins if _name(pin) not in release.index]
         downloads.download(ordinary, target, folder, hashed=False)
         for pin in pins:
-            if pin not in ordinary:
-                try:
-                    downloads.download([pin], target, folder, hashed=False)
-                except downloads.NotFound:
-                    index = release.index[_name(pin)]
-                    downloads.download([pin], target, folder, index=index, hashed=False)
+            if index := release.index.get(_name(pin)):
+                downloads.download([pin], target, folder, index=index, hashed=False)
         by_name = {_name_of_file(path.name): path for path in folder.iterdir() if path.is_file()}
         for pin in pins:
             path = by_name[_name(pin)]

@@ -19,6 +19,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from packaging.utils import canonicalize_name
+
 from dlbench.environments.targets import Target
 from dlbench.errors import UserError
 
@@ -75,18 +77,14 @@ class Lock:
         for entry in self.entries:
             file = entry.file_for(target)
             if file is None:
+                framework, version = self.path.parts[-3:-1]
                 raise UserError(
-                    f"{self.path.name} of {_release_of(self.path)} has no file of {entry.pin} for "
+                    f"{self.path.name} of {framework}@{version} has no file of {entry.pin} for "
                     f"Python {target.python} on {target.machine}.",
                     "Use a Python and machine that the release was locked for.",
                 )
             chosen.append((entry, file))
         return chosen
-
-
-def normalised(name: str) -> str:
-    """A package's name as the index compares it."""
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def digest(path: Path) -> str:
@@ -167,7 +165,7 @@ def _entry(path: Path, number: int, line: str, announced: list[tuple[str, int | 
     files = tuple(
         File(name, sha256, size) for (name, size), sha256 in zip(announced, digests, strict=True)
     )
-    return Entry(normalised(match["name"]), match["version"], files)
+    return Entry(canonicalize_name(match["name"]), match["version"], files)
 
 
 def _check_whole(path: Path, entries: list[Entry]) -> None:
@@ -184,7 +182,3 @@ def _broken(path: Path, number: int, why: str) -> UserError:
         f"The lock {path}, line {number}, is broken: {why}.",
         "Restore the file from git, or make it again with scripts/lock.",
     )
-
-
-def _release_of(path: Path) -> str:
-    return f"{path.parent.parent.name}@{path.parent.name}"

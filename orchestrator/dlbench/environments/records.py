@@ -16,8 +16,8 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dlbench.environments.installs import package_of
-from dlbench.environments.locks import Entry, File, Lock, normalised
+from dlbench.environments import installs
+from dlbench.environments.locks import Entry, File, Lock
 from dlbench.environments.targets import Target
 from dlbench.environments.wheels import location
 
@@ -85,7 +85,13 @@ class SitePackages:
         return cls(frozenset(names), hashes, kept)
 
 
-def changes(lock: Lock, target: Target, installed: SitePackages) -> list[str]:
+def differences(lock: Lock, target: Target, printed: str) -> list[str]:
+    """How an environment whose Python has printed this differs from its lock, file by file."""
+    found = SitePackages.parse(printed)
+    return [*installs.differences(lock, target, found.names), *_changes(lock, target, found)]
+
+
+def _changes(lock: Lock, target: Target, installed: SitePackages) -> list[str]:
     """Which files are not those of the packages, in words: nothing, if all are."""
     expected: dict[str, set[str]] = {}
     for entry, file in lock.files_for(target):
@@ -110,7 +116,8 @@ def _recorded(entry: Entry, file: File, installed: SitePackages) -> dict[str, st
     """The hash of each file of a package below site-packages; empty where it has none."""
     listed = _listed(file)
     if listed is None:
-        own = (name for name in installed.records if _is_of(name, entry))
+        packages = {name: installs.package_of(name) or ("", "") for name in installed.records}
+        own = (name for name, package in packages.items() if package[0] == entry.name)
         listed = list(csv.reader(installed.records.get(next(own, ""), ())))
     rows = [row for row in listed if len(row) > 1]
     moved = [(_MOVED.fullmatch(path), path, hashed) for path, hashed, *_ in rows]
@@ -140,11 +147,6 @@ def _hash(content: bytes) -> str:
     """As a RECORD writes it."""
     digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest())
     return "sha256=" + digest.decode().rstrip("=")
-
-
-def _is_of(info: str, entry: Entry) -> bool:
-    known = package_of(info)
-    return known is not None and known[0] == normalised(entry.name)
 
 
 def _told(paths: list[str], one: str, many: str) -> list[str]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
+from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion
 
 from dlbench import errors, extensions, paths
@@ -239,7 +240,7 @@ def load(path: Path) -> Release:
         packages=text.strings("packages", ()),
         variables={name: variables.get(name, str) for name in variables.values},
         cache=text.maybe("cache", bool) or False,
-        index={locks.normalised(name): index.get(name, str) for name in index.values},
+        index={canonicalize_name(name): index.get(name, str) for name in index.values},
         base=base.maybe("image", str),
         requires={"cpu": cpu.strings("requires", ()), "gpu": gpu.strings("requires", ())},
         overrides={"cpu": cpu.strings("overrides", ()), "gpu": gpu.strings("overrides", ())},

@@ -60,11 +60,7 @@ def debian_packages(interpreter: Interpreter) -> list[str]:
         return [f"python{interpreter.python}", f"libpython{interpreter.python}-dev"]
     if shutil.which("dpkg-query") is None:
         return []
-    found = set()
-    for library in _libraries(interpreter):
-        if owner := _owner(library):
-            found.add(owner)
-    return sorted(found)
+    return sorted({owner for path in _libraries(interpreter) if (owner := _owner(path))})
 
 
 def _libraries(interpreter: Interpreter) -> set[str]:

@@ -22,6 +22,7 @@ from pathlib import Path
 from dlbench.errors import UserError
 
 _SECONDS = 60
+_FIELDS = ("Package", "Version", "Filename", "SHA256", "Size")
 
 
 @dataclass(frozen=True)
@@ -105,14 +106,9 @@ def _listed(release: bytes) -> tuple[str, str]:
 def _packages(text: str) -> Iterable[Package]:
     for stanza in re.split(r"\n\s*\n", text):
         fields = dict(re.findall(r"^([A-Za-z0-9-]+): *(.*)$", stanza, re.MULTILINE))
-        if {"Package", "Version", "Filename", "SHA256", "Size"} <= fields.keys():
-            yield Package(
-                fields["Package"],
-                fields["Version"],
-                fields["Filename"],
-                fields["SHA256"],
-                int(fields["Size"]),
-            )
+        if fields.keys() >= set(_FIELDS):
+            name, version, file, sha256, size = (fields[key] for key in _FIELDS)
+            yield Package(name, version, file, sha256, int(size))
 
 
 def _plain(armoured: bytes) -> bytes:

@@ -14,6 +14,7 @@ import tempfile
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from dlbench import paths
 from dlbench.environments import (
@@ -45,18 +46,10 @@ class Venv:
     bytes: int
     made_s: float
     """How long it took to make, when it was made."""
-    ready_s: float
-    """How long this preparation took: next to nothing where nothing had to be done."""
 
-
-@dataclass(frozen=True)
-class _Marker:
-    """What is remembered of an environment; every key has the type it was written with."""
-
-    python_version: str
-    digest: str
-    bytes: int
-    made_s: float
+    def marker(self) -> dict[str, Any]:
+        """What is remembered of it."""
+        return {key: value for key, value in asdict(self).items() if key != "python"}
 
 
 def folder(release: Release, device: str) -> Path:
@@ -67,20 +60,19 @@ def folder(release: Release, device: str) -> Path:
 
 def ready(release: Release, device: str, *, with_set: bool = True) -> Venv | None:
     """The environment, if it is ready; not `with_set`: without its CUDA set. Starts no process."""
-    begun = time.monotonic()
     place = folder(release, device)
-    python = place / "bin" / "python"
     try:
-        marker = _Marker(**json.loads((place / _MARKER).read_text(encoding="utf-8")))
+        told = json.loads((place / _MARKER).read_text(encoding="utf-8"))
+        found = Venv(place / "bin" / "python", **told)
     except (OSError, ValueError, TypeError):
         return None
     # A link to an interpreter that has gone (a Python was removed) does not exist either.
-    if marker.digest != release.lock_digest(device) or not python.exists():
+    if found.digest != release.lock_digest(device) or not found.python.exists():
         return None
     chosen = cuda_sets.of_release(release, device)
     if with_set and chosen is not None and not cuda_libraries.is_ready(chosen):
         return None
-    return Venv(python, **asdict(marker), ready_s=time.monotonic() - begun)
+    return found
 
 
 def library_folders(release: Release, device: str) -> tuple[Path, ...]:
@@ -96,7 +88,6 @@ def prepare(
     device: str,
     progress: Progress = silent,
     *,
-    install_python: bool = True,
     brought: Path | None = None,
     with_set: bool = True,
 ) -> Venv:
@@ -115,19 +106,25 @@ def prepare(
     with wheels.exclusively(place.parent / f"{place.name}.lock"):
         if found := ready(release, device, with_set=with_set):
             return found
-        interpreter = interpreters.find(release.python, install=install_python)
+        interpreter = interpreters.find(release.python)
         fetched = wheels.fetch(release, device, interpreter.python, progress)
         for leftover in (place, *place.parent.glob(f"{place.name}-installing-*")):
             shutil.rmtree(leftover, ignore_errors=True)
         progress(Step("install", release.name, 0, len(fetched)))
         _install(release, interpreter, fetched, place)
         _check(release, lock, Target.here(interpreter.python), place)
-        marker = _Marker(interpreter.version, lock.digest, size_of(place), time.monotonic() - begun)
+        made = Venv(
+            place / "bin" / "python",
+            interpreter.version,
+            lock.digest,
+            size_of(place),
+            time.monotonic() - begun,
+        )
         written = place / f"{_MARKER}.new"
-        written.write_text(json.dumps(asdict(marker)), encoding="utf-8")
+        written.write_text(json.dumps(made.marker()), encoding="utf-8")
         written.replace(place / _MARKER)
         progress(Step("install", release.name, len(fetched), len(fetched)))
-    return Venv(place / "bin" / "python", **asdict(marker), ready_s=time.monotonic() - begun)
+    return made
 
 
 def differences(release: Release, device: str) -> list[str]:
@@ -143,11 +140,7 @@ def differences(release: Release, device: str) -> list[str]:
     )  # fmt: skip
     if listed.returncode != 0:
         return [f"its Python does not start: {listed.stderr.strip().rpartition(chr(10))[2]}"]
-    found = records.SitePackages.parse(listed.stdout)
-    return [
-        *installs.differences(lock, target, found.names),
-        *records.changes(lock, target, found),
-    ]
+    return records.differences(lock, target, listed.stdout)
 
 
 def size_of(place: Path) -> int:
@@ -208,13 +201,9 @@ def _uv(release: Release, command: list[str], variables: dict[str, str]) -> None
 
 
 def _check(release: Release, lock: locks.Lock, target: Target, place: Path) -> None:
-    if wrong := installs.differences(lock, target, _site_packages(place, target)):
+    site = place / "lib" / f"python{target.python}" / "site-packages"
+    if wrong := installs.differences(lock, target, [path.name for path in site.iterdir()]):
         raise UserError(
             f"The environment of {release.name} is not what its lock says: {wrong[0]}.",
             "Make the lock again with scripts/lock.",
         )
-
-
-def _site_packages(place: Path, target: Target) -> list[str]:
-    site = place / "lib" / f"python{target.python}" / "site-packages"
-    return [path.name for path in site.iterdir()]

@@ -7,6 +7,7 @@ that a framework opens by name as it runs can't be seen there; `needs` in releas
 from __future__ import annotations
 
 import re
+import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterable
@@ -29,7 +30,6 @@ _OF_NVIDIA = re.compile(r"lib(?:nccl|cudnn|cublas|cufft|curand|cusolver|cusparse
 _FOR_CLUSTERS = re.compile(r"nvshmem_|libcufile_rdma")
 """Parts that are opened only where there is a fast network between machines."""
 _USUAL = 0.2
-_DRIVER_FUNCTION = re.compile(r"cu[A-Z]\w+")
 
 
 @dataclass
@@ -40,7 +40,6 @@ class Libraries:
     """Names that a program can ask for: of files, and what the libraries call themselves."""
     needed: dict[str, str] = field(default_factory=dict)
     """What is linked to, each with one file that is."""
-    driver_functions: set[str] = field(default_factory=set)
     code: dict[str, int] = field(default_factory=dict)
     """The GPU code in the library that has most of it, NVIDIA's own left out."""
 
@@ -62,8 +61,7 @@ def inspect(wheels: Iterable[Path], *, gpu_code: bool = False) -> Libraries:
                     plain = PurePosixPath(name).name
                     path = Path(scratch) / "library"
                     with archive.open(name) as content, path.open("wb") as file:
-                        while piece := content.read(1 << 22):
-                            file.write(piece)
+                        shutil.copyfileobj(content, file, 1 << 22)
                     own = not wheel.name.startswith("nvidia_")
                     _add(found, plain, path, gpu_code=gpu_code and own)
     return found
@@ -76,10 +74,7 @@ def _add(found: Libraries, name: str, path: Path, *, gpu_code: bool) -> None:
     found.brought |= {name, library.soname or name}
     for soname in () if _FOR_CLUSTERS.match(name) else library.needed:
         found.needed.setdefault(soname, name)
-    if "libcuda.so.1" in library.needed:
-        found.driver_functions |= set(filter(_DRIVER_FUNCTION.fullmatch, library.undefined))
-    of_nvidia = _OF_NVIDIA.match(name)
-    if not of_nvidia and sum(library.code.values()) > sum(found.code.values()):
+    if not _OF_NVIDIA.match(name) and sum(library.code.values()) > sum(found.code.values()):
         found.code = dict(library.code)
 
 
@@ -89,21 +84,17 @@ def faults(release: Release, found: Libraries) -> list[str]:
     if cuda is None:
         return []
     chosen = cuda_sets.of_release(release, "gpu")
-    brought = (
-        set(found.brought) | DRIVER | {_FROM_DEBIAN.get(name, "") for name in release.packages}
-    )
-    if chosen is not None:
-        brought |= set(chosen.sonames)
-    told = []
-    for soname, user in sorted(
-        {**dict.fromkeys(cuda.needs, release.framework), **found.needed}.items()
-    ):
-        if soname not in {*brought, *cuda.unused} and not _BASE.fullmatch(soname):
-            told.append(f"{user} needs {soname}, which neither the packages nor the CUDA set bring")
-    if chosen is not None:
-        asked = {*found.needed, *cuda.needs}
-        if not asked & set(chosen.sonames):
-            told.append(f"it needs nothing of the CUDA set {chosen.name} that it names")
+    of_set = set(chosen.sonames) if chosen else set()
+    of_debian = {_FROM_DEBIAN.get(name, "") for name in release.packages}
+    there = {*found.brought, *DRIVER, *of_debian, *of_set, *cuda.unused}
+    asked = {**dict.fromkeys(cuda.needs, release.framework), **found.needed}
+    told = [
+        f"{user} needs {soname}, which neither the packages nor the CUDA set bring"
+        for soname, user in sorted(asked.items())
+        if soname not in there and not _BASE.fullmatch(soname)
+    ]
+    if chosen and not asked.keys() & of_set:
+        told.append(f"it needs nothing of the CUDA set {chosen.name} that it names")
     if found.code and set(cuda.code) != found.usual_code:
         told.append(
             "`code` in release.toml is not what its packages hold: "

@@ -10,7 +10,7 @@ import fcntl
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,17 +56,12 @@ def fetch(release: Release, device: str, python: str, progress: Progress = silen
     chosen = locks.read(release.lock(device)).files_for(target)
     with exclusively(root() / "lock"):
         wanted = [(entry, file) for entry, file in chosen if not is_whole(file)]
-        _clear(root().glob("arriving-*"))
+        for leftover in root().glob("arriving-*"):  # of downloads that were killed
+            shutil.rmtree(leftover, ignore_errors=True)
         if wanted:
             with tempfile.TemporaryDirectory(prefix="arriving-", dir=root()) as folder:
                 _download(wanted, release, target, Path(folder), progress)
     return [Wheel(entry, file, location(file)) for entry, file in chosen]
-
-
-def _clear(leftovers: Iterable[Path]) -> None:
-    """Remove what killed downloads left; only who holds the cache's lock may."""
-    for folder in leftovers:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
@@ -100,27 +95,21 @@ def _download(
         before = sum(file.size or 0 for _, file in wanted if location(file).is_file())
         progress(Step(step.stage, step.detail, min(before + step.done, total), total))
 
-    ordinary = [pair for pair in wanted if pair[0].name not in release.index]
-    elsewhere = [pair for pair in wanted if pair[0].name in release.index]
-    for batch in _batches(ordinary):
-        _ask(batch, target, folder, None, arrived)
-    for pair in elsewhere:
-        # The user's own mirror or find-links folder may have it; its own index is asked next.
-        try:
-            _ask([pair], target, folder, None, arrived)
-        except downloads.NotFound:
-            _ask([pair], target, folder, release.index[pair[0].name], arrived)
+    for batch in _batches(wanted, release.index):
+        _ask(batch, target, folder, release.index.get(batch[0][0].name), arrived)
     progress(Step("download", count, total, total))
 
 
-def _batches(pairs: Sequence[tuple[Entry, File]]) -> Iterator[Sequence[tuple[Entry, File]]]:
-    """Small files together, large ones each alone: what is interrupted costs one batch."""
-    small = [pair for pair in pairs if (pair[1].size or _LARGE) < _LARGE]
-    if small:
-        yield small
-    for pair in pairs:
-        if pair not in small:
-            yield [pair]
+def _batches(
+    pairs: Sequence[tuple[Entry, File]], elsewhere: Collection[str]
+) -> list[list[tuple[Entry, File]]]:
+    """Small files together, large ones each alone: what is interrupted costs one batch. Packages
+    that are elsewhere come last, each alone, too."""
+    ordinary = [pair for pair in pairs if pair[0].name not in elsewhere]
+    small = [pair for pair in ordinary if (pair[1].size or _LARGE) < _LARGE]
+    alone = [pair for pair in ordinary if pair not in small]
+    alone += [pair for pair in pairs if pair not in ordinary]
+    return [batch for batch in (small, *([pair] for pair in alone)) if batch]
 
 
 def _ask(

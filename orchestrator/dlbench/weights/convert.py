@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -183,7 +183,7 @@ def _layout_by_name(sources: list[Tensor], turning: Turning) -> Turning:
         return turning
     known = {module.layout for module in modules_of({t.name: t for t in sources}).values()}
     layout = known.pop() if len(known) == 1 else ""
-    return Turning(layout, turning.gates, turning.epsilon, turning.orders)
+    return replace(turning, layout=layout)
 
 
 def _refused(name: str, misfit: Misfit) -> UserError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -124,12 +124,8 @@ def take(node: Node, module: Module, turning: Turning) -> dict[str, Taken]:
         if len(leaves) > 1 and not (layout == TORCH and op == "lstm"):
             tensors = tensors[:1]  # other spellings of one name
         if tensors:
-            found[name] = taken(node, name, tensors, replaced(turning, layout))
+            found[name] = taken(node, name, tensors, replace(turning, layout=layout))
     return found
-
-
-def replaced(turning: Turning, layout: str) -> Turning:
-    return Turning(layout, turning.gates, turning.epsilon, turning.orders)
 
 
 def taken(node: Node, name: str, tensors: Sequence[Tensor], turning: Turning) -> Taken:

@@ -24,6 +24,7 @@ from dlbench.weights.tensors import Tensor
 
 TORCHVISION = "torchvision-resnet"
 BUILT_IN = (TORCHVISION,)
+_GIVE_A_MAP = "Give a map: `--map MAP.toml`, see docs/weights.md."
 
 
 @dataclass(frozen=True)
@@ -163,14 +164,14 @@ def by_order(
                 f" fit ({printable(', '.join(names[:4]), 200)}"
                 f"{', …' if len(names) > 4 else ''}), and {len(places)} nodes of the graph"
                 f" ({', '.join(places[:4])}{', …' if len(places) > 4 else ''}).",
-                "Give a map: `--map MAP.toml`, see docs/weights.md.",
+                _GIVE_A_MAP,
             )
         for place, name in zip(places, names, strict=True):
             if place in chosen:
                 raise UserError(
                     f"Which layer is node {place!r} can't be told: {printable(chosen[place], 100)}"
                     f" and {printable(name, 100)} fit.",
-                    "Give a map: `--map MAP.toml`, see docs/weights.md.",
+                    _GIVE_A_MAP,
                 )
             chosen[place] = name
     several = sum(1 for names in kinds.values() if len(names) > 1)
@@ -195,7 +196,7 @@ def _one_by_one(nodes: Sequence[Node], tensors: Sequence[Tensor]) -> Map:
         raise UserError(
             f"The file has {len(tensors)} arrays whose names say nothing; the graph has"
             f" {len(wanted)} parameters.",
-            "Give a map: `--map MAP.toml`, see docs/weights.md.",
+            _GIVE_A_MAP,
         )
     parameters = {name: (tensor.name,) for name, tensor in zip(wanted, tensors, strict=True)}
     return Map("the order of the arrays", parameters=parameters)

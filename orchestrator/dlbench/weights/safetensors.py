@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import IO, Any
-
-import numpy as np
 
 from dlbench.weights.tensors import (
     LONGEST_NAME,
     MOST_TENSORS,
     Refused,
     Tensor,
-    Values,
+    bytes_of,
     checked_shape,
-    count_of,
-    of_bfloat16,
+    numbers_of,
     shown,
 )
 
@@ -75,7 +73,8 @@ def _place(name: str, entry: Any) -> tuple[int, int]:
     """Where the numbers begin and end; as many bytes as shape and type say."""
     if len(name) > LONGEST_NAME:
         raise Refused(f"a tensor's name has {len(name):,} characters")
-    if not isinstance(entry, dict) or entry.get("dtype") not in _known(entry):
+    dtype = entry.get("dtype") if isinstance(entry, dict) else None
+    if not isinstance(dtype, str) or dtype not in _TYPES:
         raise Refused(f"{shown(name)} is of a type that can't be read")
     offsets = entry.get("data_offsets")
     if (
@@ -85,30 +84,17 @@ def _place(name: str, entry: Any) -> tuple[int, int]:
         or not 0 <= offsets[0] <= offsets[1] < 2**63
     ):
         raise Refused(f"{shown(name)} has no proper data_offsets")
-    count = count_of(checked_shape(entry.get("shape"), name))
-    if count * _size(entry["dtype"]) != offsets[1] - offsets[0]:
+    count = math.prod(checked_shape(entry.get("shape"), name))
+    if count * bytes_of(_TYPES[dtype]) != offsets[1] - offsets[0]:
         raise Refused(
             f"{shown(name)} claims {offsets[1] - offsets[0]:,} bytes for {count:,} numbers"
         )
     return offsets[0], offsets[1]
 
 
-def _known(entry: dict[str, Any]) -> tuple[str, ...]:
-    return tuple(_TYPES) if isinstance(entry.get("dtype"), str) else ()
-
-
-def _size(dtype: str) -> int:
-    return 2 if dtype == "BF16" else np.dtype(_TYPES[dtype]).itemsize
-
-
 def _tensor(file: IO[bytes], name: str, entry: dict[str, Any], length: int) -> Tensor:
     content = file.read(length)
     if len(content) != length:
         raise Refused(f"{shown(name)} ends too soon")
-    stored, shape = _TYPES[entry["dtype"]], tuple(entry["shape"])
-    values: Values
-    if stored == "bfloat16":
-        values = of_bfloat16(np.frombuffer(content, "<u2"))
-    else:
-        values = np.frombuffer(content, np.dtype(stored).newbyteorder("<"))
-    return Tensor(name, stored, values.reshape(shape))
+    stored = _TYPES[entry["dtype"]]
+    return Tensor(name, stored, numbers_of(content, stored).reshape(entry["shape"]))

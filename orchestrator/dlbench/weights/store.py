@@ -22,7 +22,6 @@ from dlbench.weights.canonical import read_canonical, write_canonical
 
 _DIGEST = re.compile("[0-9a-f]{64}")
 _LONGEST_NAME = 100
-_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -84,11 +83,8 @@ def keep(weights: Weights) -> Path:
 
 def is_whole(digest: str) -> bool:
     """Whether these very weights are in the cache."""
-    path, total = path_of(digest), hashlib.sha256()
     try:
-        with path.open("rb") as file:
-            while chunk := file.read(_CHUNK):
-                total.update(chunk)
+        with path_of(digest).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest() == digest
     except OSError:
         return False
-    return total.hexdigest() == digest

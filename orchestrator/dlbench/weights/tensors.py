@@ -68,17 +68,19 @@ def checked_shape(shape: object, name: str) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def count_of(shape: tuple[int, ...]) -> int:
-    """How many numbers; a plain product, so that nothing overflows."""
-    count = 1
-    for size in shape:
-        count *= size
-    return count
+def bytes_of(stored: str) -> int:
+    """Of one number of this type in a file."""
+    return 2 if stored == "bfloat16" else np.dtype(stored).itemsize
 
 
-def of_bfloat16(halves: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32]:
-    """They are the upper halves of float32 numbers."""
-    return (halves.astype(np.uint32) << 16).view(np.float32)
+def numbers_of(content: bytes, stored: str, order: str = "<") -> Values:
+    """The numbers of this type and byte order (`<` or `>`)."""
+    if stored == "bfloat16":  # the upper halves of float32 numbers
+        halves = np.frombuffer(content, f"{order}u2")
+        return (halves.astype(np.uint32) << 16).view(np.float32)
+    return np.frombuffer(
+        content, np.dtype(stored).newbyteorder("big" if order == ">" else "little")
+    )
 
 
 def shown(name: object) -> str:

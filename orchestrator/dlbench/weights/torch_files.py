@@ -7,6 +7,7 @@ the zip archive, and the one that PyTorch wrote before 1.6.
 
 from __future__ import annotations
 
+import math
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from dlbench.pickle_values import Call, Name, PickleError, read_first_pickle, read_pickle
+from dlbench.pickle_values import Call, Name, PickleError, read_first_pickle
 from dlbench.weights.tensors import (
     LONGEST_NAME,
     MOST_BYTES,
@@ -22,9 +23,9 @@ from dlbench.weights.tensors import (
     Refused,
     Tensor,
     Values,
+    bytes_of,
     checked_shape,
-    count_of,
-    of_bfloat16,
+    numbers_of,
     shown,
 )
 
@@ -51,7 +52,7 @@ class _Storage:
 
     @property
     def bytes(self) -> int:
-        return self.count * (2 if self.stored == "bfloat16" else np.dtype(self.stored).itemsize)
+        return self.count * bytes_of(self.stored)
 
 
 Read = Callable[[_Storage], bytes]
@@ -85,7 +86,7 @@ def read_torch_zip(members: zipfile.ZipFile) -> tuple[dict[str, Tensor], tuple[s
         with members.open(info) as member:
             return member.read(storage.bytes)
 
-    return _tensors(_value(members.read(pickles[0])), read, order)
+    return _tensors(_first(members.read(pickles[0]))[0], read, order)
 
 
 def is_legacy(head: bytes) -> bool:
@@ -122,17 +123,14 @@ def read_torch_legacy(file: IO[bytes], size: int) -> tuple[dict[str, Tensor], tu
 def _next(file: IO[bytes]) -> Any:
     """The next of several pickles in a row."""
     start = file.tell()
-    try:
-        value, length = read_first_pickle(file.read(_MOST_PICKLE))
-    except PickleError as error:
-        raise Refused(f"its pickle can't be read, {error}") from error
+    value, length = _first(file.read(_MOST_PICKLE))
     file.seek(start + length)
     return value
 
 
-def _value(content: bytes) -> Any:
+def _first(content: bytes) -> tuple[Any, int]:
     try:
-        return read_pickle(content)
+        return read_first_pickle(content)
     except PickleError as error:
         raise Refused(f"its pickle can't be read, {error}") from error
 
@@ -243,7 +241,7 @@ def _tensors(value: Any, read: Read, order: str) -> tuple[dict[str, Tensor], tup
         if name in claimed or len(claimed) >= MOST_TENSORS:
             raise Refused(f"it has a name twice, or more than {MOST_TENSORS:,} tensors")
         claimed[name] = claim
-        total += count_of(claim[2]) * 8  # before memory is taken: as float64 at most
+        total += math.prod(claim[2]) * 8  # before memory is taken: as float64 at most
     storages = {claim[0]: claim[0].bytes for claim in claimed.values()}
     if total > 2 * MOST_BYTES or sum(storages.values()) > MOST_BYTES:
         raise Refused(f"its tensors claim more than {MOST_BYTES:,} bytes")
@@ -254,7 +252,10 @@ def _tensors(value: Any, read: Read, order: str) -> tuple[dict[str, Tensor], tup
     made = {}
     for name, (storage, first, shape, strides) in claimed.items():
         if storage not in contents:
-            contents[storage] = _numbers(read(storage), storage, order)
+            content = read(storage)
+            if len(content) != storage.bytes:
+                raise Refused(f"storage {shown(storage.key)} ends too soon")
+            contents[storage] = numbers_of(content, storage.stored, order)
         made[name] = Tensor(name, storage.stored, _view(contents[storage], first, shape, strides))
     return made, notes
 
@@ -268,25 +269,14 @@ def _checked(
         raise Refused(f"{shown(name)} begins nowhere")
     if len(sizes) != len(steps):
         raise Refused(f"{shown(name)} has no proper shape")
-    count = count_of(sizes)
     last = first + sum((size - 1) * step for size, step in zip(sizes, steps, strict=True))
-    if count and last >= storage.count:
+    if math.prod(sizes) and last >= storage.count:
         raise Refused(f"{shown(name)} reaches out of its storage")
     return storage, first, sizes, steps
 
 
-def _numbers(content: bytes, storage: _Storage, order: str) -> Values:
-    if len(content) != storage.bytes:
-        raise Refused(f"storage {shown(storage.key)} ends too soon")
-    if storage.stored == "bfloat16":
-        return of_bfloat16(np.frombuffer(content, f"{order}u2"))
-    return np.frombuffer(
-        content, np.dtype(storage.stored).newbyteorder("big" if order == ">" else "little")
-    )
-
-
 def _view(flat: Values, first: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Values:
-    if not count_of(shape):
+    if not math.prod(shape):
         return np.zeros(shape, flat.dtype)
     steps = [step * flat.itemsize for step in strides]
     return np.lib.stride_tricks.as_strided(flat[first:], shape, steps).copy()

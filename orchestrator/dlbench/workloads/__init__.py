@@ -7,8 +7,6 @@ People's own workloads come from the search path (`dlbench.extensions`), in Pyth
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -72,7 +70,7 @@ def find(name: str) -> Workload:
 @cache
 def _named(_search_path: tuple[Extension, ...]) -> dict[str, Workload]:
     """All workloads by name and by alias."""
-    known = [*_built_in(), *_brought()]
+    known = [*extensions.built_in(__name__, __path__, "WORKLOAD"), *_brought()]
     for path, workload in known:
         for graph in (workload.graph, workload.proof_graph):
             try:
@@ -94,14 +92,6 @@ def _check_sizes(path: Path, workload: Workload, known: Mapping[str, Workload]) 
                 f" {workload.dataset}.",
                 "Correct the file.",
             )
-
-
-def _built_in() -> Iterator[tuple[Path, Workload]]:
-    for module in pkgutil.iter_modules(__path__):
-        if not module.name.startswith("_"):
-            loaded = importlib.import_module(f"{__name__}.{module.name}")
-            for workload in getattr(loaded, "WORKLOADS", None) or (loaded.WORKLOAD,):
-                yield Path(str(loaded.__file__)), workload
 
 
 def _brought() -> Iterator[tuple[Path, Workload]]:

@@ -258,7 +258,7 @@ def test_a_missing_python_is_named_with_the_ways_to_get_it(
     toml = release.folder / "release.toml"
     toml.write_text(toml.read_text().replace(HOST_PYTHON, "3.99"))
     with pytest.raises(UserError, match=r"No Python 3.99 .*--engine docker.*pyenv install 3.99"):
-        venvs.prepare(releases.load(toml), "cpu", install_python=False)
+        venvs.prepare(releases.load(toml), "cpu")
 
 
 def test_a_python_can_be_chosen_and_a_wrong_choice_is_said(

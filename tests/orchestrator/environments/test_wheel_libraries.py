@@ -40,11 +40,10 @@ def of(cuda: Cuda, *packages: str) -> Release:
 CODE = ("sm_35", "sm_70", "compute_70")
 
 
-def test_what_is_linked_to_and_what_it_calls_is_found(wheel: Path) -> None:
+def test_what_is_linked_to_is_found(wheel: Path) -> None:
     found = wheel_libraries.inspect([wheel], gpu_code=True)
     assert {"libcublas.so.9.2", "libcuda.so.1", "libgomp.so.1"} <= set(found.needed)
     assert found.brought == {"libframe.so"}
-    assert found.driver_functions == {"cuInit"}
     # What a few kernels alone were compiled for does not count.
     assert found.usual_code == set(CODE)
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from dlbench.statistics.evidence import mean_in_band
-from scripts.simulate_false_alarms import DRAWS, allowed
-from scripts.simulate_verdicts import TRUTHS, decided, wrongly_judged
+from dlbench.studies.judging import Word, verdicts_on
+from scripts.simulate_false_alarms import ALPHA, DRAWS, allowed
+from scripts.simulate_verdicts import CLAIMS, STUDY, TRUTHS, simulated, wrongly_judged
 
 ROUNDS = 120
 
@@ -26,6 +27,18 @@ OTHERS = [(truth, noise) for truth in TRUTHS for noise in DRAWS if (truth, noise
 )
 def test_wrong_verdicts_stay_within_alpha(truth: str, noise: str) -> None:
     assert wrongly_judged(TRUTHS[truth], DRAWS[noise], 10, ROUNDS) <= allowed(ROUNDS)
+
+
+def decided(away: float, repeats: int, rounds: int) -> dict[str, float]:
+    """How often each claim gets a verdict at all where contenders lie so far apart."""
+    rng = np.random.default_rng([1, repeats])
+    counts = dict.fromkeys((claim.id for claim in CLAIMS), 0)
+    for _ in range(rounds):
+        runs = simulated(away, DRAWS["normal noise"], repeats, rng)
+        verdicts, _family = verdicts_on(STUDY, runs, CLAIMS, ALPHA)
+        for claim, verdict in zip(CLAIMS, verdicts, strict=True):
+            counts[claim.id] += verdict.word is not Word.CANNOT_TELL
+    return {name: n / rounds for name, n in counts.items()}
 
 
 def test_verdicts_are_given_where_the_truth_is_clear() -> None:
