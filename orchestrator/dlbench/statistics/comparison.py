@@ -15,7 +15,7 @@ from dlbench.statistics.alignment import align
 from dlbench.statistics.bootstrap import DRAWS, SEED, Resamples, resample
 from dlbench.statistics.effects import Effect, comparable_scale, measure
 from dlbench.statistics.intervals import Floats
-from dlbench.statistics.margins import Equivalence, equivalence
+from dlbench.statistics.margins import equivalence
 from dlbench.statistics.measurements import (
     TIME,
     Kind,
@@ -26,9 +26,9 @@ from dlbench.statistics.measurements import (
     reasons_alone,
     reasons_between,
 )
-from dlbench.statistics.rank_tests import RankTest, rank_sum, signed_rank
+from dlbench.statistics.rank_tests import rank_sum, signed_rank
 from dlbench.statistics.ranks import cliffs_delta, differences
-from dlbench.statistics.sample_size import SampleSize, holm, room_for_noise
+from dlbench.statistics.sample_size import SampleSize, room_for_noise
 from dlbench.statistics.summary import Summary, summarise
 from dlbench.statistics.verdicts import Decision, Verdict, judge
 from dlbench.statistics.words import count, listing, some
@@ -119,19 +119,6 @@ class Comparison:
         return f"{self.answer} {self.sample_size_sentence}"
 
 
-@dataclass(frozen=True)
-class _Tested:
-    """One comparable pair, measured and tested but not yet judged."""
-
-    names: Pair
-    effect: Effect
-    test: RankTest
-    equivalent: Equivalence | None
-    size: SampleSize
-    left_out: tuple[int, int]
-    apart: bool
-
-
 @dataclass
 class _Draws:
     """Resamples made once a group. Paired groups share the stream, so they are resampled alike."""
@@ -202,7 +189,7 @@ def compare(
     total = comparable_pairs(groups, kind, baseline)
     wanted = _wanted(groups, baseline, ranking, total)
     refused: dict[Pair, tuple[Reason, ...]] = {}
-    tested: list[_Tested] = []
+    tested: list[Verdict] = []
     for a, b in wanted:
         why = tuple(dict.fromkeys((*alone[a], *alone[b], *reasons_between(groups[a], groups[b]))))
         if why:
@@ -210,7 +197,7 @@ def compare(
         else:
             shared = family if family is not None else total
             tested.append(_tested(a, b, runs, drawn, streams, kind, alpha, margin, shared, level))
-    judged = {(v.first, v.second): v for v in _judged(tested, total)}
+    judged = {(v.first, v.second): v for v in judge(tested, total)}
     verdicts = tuple(
         judged[pair]
         if pair in judged
@@ -251,8 +238,8 @@ def _wanted(
 def _tested(
     a: str, b: str, runs: Mapping[str, RankedValues], drawn: _Draws, streams: Mapping[str, int],
     kind: Kind, alpha: float, margin: float | None, family: int, level: float,
-) -> _Tested:  # fmt: skip
-    """One pair: only what was measured in the same sessions, where there is such."""
+) -> Verdict:  # fmt: skip
+    """One pair, not judged yet: what was measured in the same sessions, where there is such."""
     aligned = align(runs[a], runs[b], family, alpha)
     first, second, common, size = aligned.first, aligned.second, aligned.common, aligned.size
     x, y = aligned.values
@@ -270,7 +257,10 @@ def _tested(
         effect = replace(effect, failed=failed, lean=test.lean, delta=cliffs_delta(x, y))
     near = equivalence(x, y, margin, kind, paired=size.paired) if margin else None
     left = (len(runs[a].values) - len(x), len(runs[b].values) - len(y))
-    return _Tested((a, b), effect, test, near, size, left, aligned.apart)
+    return Verdict(
+        a, b, kind, Decision.NOT_SHOWN, effect=effect, test=test, size=size, equivalence=near,
+        left_out=left, apart=aligned.apart,
+    )  # fmt: skip
 
 
 def _effect(
@@ -338,22 +328,3 @@ def _below_winners(ranking: Sequence[str], verdicts: Sequence[Verdict]) -> list[
                 order.remove(loser)
                 order.insert(order.index(winner) + 1, loser)
     return order
-
-
-def _judged(tested: Sequence[_Tested], total: int) -> list[Verdict]:
-    adjusted = holm([one.test.p for one in tested], total)
-    near = holm([one.equivalent.p if one.equivalent else 1.0 for one in tested], total)
-    return [
-        judge(
-            one.names,
-            one.effect,
-            one.test,
-            adjusted[i],
-            one.size,
-            one.equivalent,
-            near[i] if one.equivalent else None,
-            one.left_out,
-            one.apart,
-        )
-        for i, one in enumerate(tested)
-    ]
