@@ -123,7 +123,6 @@ class Comparison:
 class _Draws:
     """Resamples made once a group. Paired groups share the stream, so they are resampled alike."""
 
-    seed: int
     rows: int
     made: dict[tuple[str, int, frozenset[Hashable] | None], Resamples | None] = field(
         default_factory=dict
@@ -135,7 +134,7 @@ class _Draws:
         """`which`: the keys or sessions that the values are of, where they are not all."""
         key = (name, stream, which)
         if key not in self.made:
-            self.made[key] = resample(values, self.seed + stream, self.rows)
+            self.made[key] = resample(values, SEED + stream, self.rows)
         return self.made[key]
 
 
@@ -163,8 +162,6 @@ def compare(
     margin: float | None = None,
     baseline: str | None = None,
     family: int | None = None,
-    level: float = 0.95,
-    seed: int = SEED,
     draws: int = DRAWS,
 ) -> Comparison:
     """Every pair of groups (or every group against `baseline`), corrected by Holm over all of them.
@@ -175,14 +172,14 @@ def compare(
     runs = {name: ranked_values(group, kind) for name, group in groups.items()}
     alone = {name: reasons_alone(group, kind) for name, group in groups.items()}
     apart = {name: why for name, why in alone.items() if why}
-    drawn = _Draws(seed, draws)
+    drawn = _Draws(draws)
     streams = {name: number for number, name in enumerate(groups, 1)}
     together = _all_paired(runs)
 
     def described(name: str) -> Summary:
         stream, keys = (0, together) if together is not None else (streams[name], None)
         made = drawn.of(name, runs[name].finite, stream, keys)
-        return summarise(runs[name].finite, made, level, groups[name].not_numbers)
+        return summarise(runs[name].finite, made, groups[name].not_numbers)
 
     summaries = {name: described(name) for name in groups}
     ranking = _by_middle([name for name in groups if name not in apart], runs, summaries, kind)
@@ -196,7 +193,7 @@ def compare(
             refused[a, b] = why
         else:
             shared = family if family is not None else total
-            tested.append(_tested(a, b, runs, drawn, streams, kind, alpha, margin, shared, level))
+            tested.append(_tested(a, b, runs, drawn, streams, kind, alpha, margin, shared))
     judged = {(v.first, v.second): v for v in judge(tested, total)}
     verdicts = tuple(
         judged[pair]
@@ -237,7 +234,7 @@ def _wanted(
 
 def _tested(
     a: str, b: str, runs: Mapping[str, RankedValues], drawn: _Draws, streams: Mapping[str, int],
-    kind: Kind, alpha: float, margin: float | None, family: int, level: float,
+    kind: Kind, alpha: float, margin: float | None, family: int,
 ) -> Verdict:  # fmt: skip
     """One pair, not judged yet: what was measured in the same sessions, where there is such."""
     aligned = align(runs[a], runs[b], family, alpha)
@@ -248,9 +245,9 @@ def _tested(
     else:
         test = rank_sum(x, y)
         test = replace(test, p=min(1.0, test.p * room_for_noise(len(x), len(y))))
-    effect = _effect((a, b), (first, second), common, size, drawn, streams, kind, level)
+    effect = _effect((a, b), (first, second), common, size, drawn, streams, kind)
     if effect is None:  # all that finished was measured in other sessions
-        effect = _effect((a, b), (runs[a], runs[b]), common, None, drawn, streams, kind, level)
+        effect = _effect((a, b), (runs[a], runs[b]), common, None, drawn, streams, kind)
     assert effect is not None
     failed = (int(np.count_nonzero(np.isinf(x))), int(np.count_nonzero(np.isinf(y))))
     if any(failed):
@@ -265,7 +262,7 @@ def _tested(
 
 def _effect(
     names: Pair, runs: tuple[RankedValues, RankedValues], common: frozenset[Hashable],
-    size: SampleSize | None, drawn: _Draws, streams: Mapping[str, int], kind: Kind, level: float,
+    size: SampleSize | None, drawn: _Draws, streams: Mapping[str, int], kind: Kind,
 ) -> Effect | None:  # fmt: skip
     """Of the runs that finished; in pairs of which both did."""
     if size is not None and size.paired:
@@ -279,7 +276,7 @@ def _effect(
         if both:
             x, y = (own.only(both) for own in runs)
             made = [drawn.of(name, v, 0, both) for name, v in zip(names, (x, y), strict=True)]
-            return measure(x, y, made[0], made[1], kind, True, level)
+            return measure(x, y, made[0], made[1], kind, True)
     x, y = runs[0].finite, runs[1].finite
     if not len(x) or not len(y):
         return None
@@ -287,7 +284,7 @@ def _effect(
         drawn.of(name, own.finite, streams[name], own.session_set or None)
         for name, own in zip(names, runs, strict=True)
     ]
-    return measure(x, y, made[0], made[1], kind, False, level)
+    return measure(x, y, made[0], made[1], kind, False)
 
 
 def _failed(runs: RankedValues) -> int:
