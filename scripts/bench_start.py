@@ -125,9 +125,10 @@ def main() -> int:
     figures = [help_text(3 * options.rounds), preparation()]
     from dlbench.engines import connect
 
-    if connect.available():
+    try:
+        connect.connect().close()
         figures += container(options.rounds)
-    else:
+    except connect.NoDaemon:
         print("No Docker daemon answers: the container figures are missing.", file=sys.stderr)
     if options.json:
         rows = [asdict(f) | {"measured": f.measured, "reached": f.reached} for f in figures]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, fields
 from datetime import UTC, datetime
 from types import NoneType, UnionType
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from dlbench.event_fields import LONGEST_S
 from dlbench.plain_json import (
@@ -249,6 +249,18 @@ def fields_of(kind: type[Any], **own: Shape) -> dict[str, Shape]:
 def record_of(kind: type[Any], **own: Shape) -> Shape:
     """The record of a data class; fields without a default are required."""
     return record(fields_of(kind, **own), required_of(kind))
+
+
+def instance_of(kind: type[Any], **own: Shape) -> Shape:
+    """The data class itself, made of its record; a list becomes a tuple where it has a tuple."""
+    checked = record_of(kind, **own)
+    tuples = {name for name, hint in get_type_hints(kind).items() if get_origin(hint) is tuple}
+
+    def made(value: Any) -> Any:
+        known = checked(value)
+        return kind(**{key: tuple(v) if key in tuples else v for key, v in known.items()})
+
+    return made
 
 
 def required_of(kind: type[Any]) -> list[str]:

@@ -21,7 +21,8 @@ from dlbench.datasets import find as find_dataset
 from dlbench.datasets import store
 from dlbench.event_fields import EVENTS, PHASES
 from dlbench.formats import Event, Job
-from dlbench.host.machine import GpuCard, Machine
+from dlbench.host.machine import Machine
+from dlbench.monitor.gpu import GpuCard
 from dlbench.monitor.resources import PhaseUse, Resources
 from dlbench.monitor.samples import GpuSample, Sample, Totals, header_line
 from dlbench.planning import recipes

@@ -20,8 +20,7 @@ from dlbench.analysis.steadiness import Steadiness, steadiness, steady_steps
 from dlbench.errors import UserError
 from dlbench.statistics.comparison import Comparison, comparable_pairs, compare
 from dlbench.statistics.margins import margin_problem
-from dlbench.statistics.sample_size import holm
-from dlbench.statistics.verdicts import judge_again
+from dlbench.statistics.verdicts import judge
 from dlbench.statistics.words import count
 
 if TYPE_CHECKING:
@@ -290,12 +289,7 @@ def _corrected(
         tested = [v for i in together for v in comparisons[i].tested]
         if len(together) < 2 or len(tested) < 2:
             continue
-        adjusted = holm([v.test.p if v.test else 1.0 for v in tested], families[key])
-        near = holm([v.equivalence.p if v.equivalence else 1.0 for v in tested], families[key])
-        judged = {
-            id(verdict): judge_again(verdict, adjusted[i], near[i])
-            for i, verdict in enumerate(tested)
-        }
+        judged = dict(zip(map(id, tested), judge(tested, families[key]), strict=True))
         for i in together:
             verdicts = tuple(judged.get(id(v), v) for v in comparisons[i].verdicts)
             done[i] = replace(comparisons[i], verdicts=verdicts)

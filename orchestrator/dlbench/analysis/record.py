@@ -9,9 +9,8 @@ from typing import Any
 from dlbench.campaigns.array_file import Arrays, read_arrays
 from dlbench.campaigns.event_file import read_events
 from dlbench.campaigns.log_file import read_log
-from dlbench.campaigns.plain_files import read_record
+from dlbench.campaigns.plain_files import RESULT, read_record
 from dlbench.campaigns.trial_file import read_result
-from dlbench.campaigns.trial_files import RESULT
 from dlbench.campaigns.trial_result import TrialResult
 from dlbench.errors import UserError, damaged
 from dlbench.formats import Event

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,11 @@ from dlbench.planning.choices import Choices
 from dlbench.shapes import (
     BYTES,
     COUNT,
-    Shape,
     anything,
     either,
     flag,
     identity,
+    instance_of,
     label,
     list_of,
     number,
@@ -83,7 +83,8 @@ class CampaignAbout:
         parts = _PARTS(content).get("merged", ())
         for part in parts:
             check_version(part, VERSION, file)
-        return cls(**_about(content), merged=tuple(cls(**_about(part)) for part in parts))
+        about: CampaignAbout = _ABOUT(content)
+        return replace(about, merged=tuple(map(_ABOUT, parts)))
 
 
 _GPU = either(label, record({"name": optional(label), "memory_bytes": optional(BYTES),
@@ -119,31 +120,11 @@ _ORIGIN = record(
 )
 
 
-_ABOUT: Shape = record(
-    {
-        "id": identity,
-        "dlbench": label,
-        "bench": label,
-        "suite": text,
-        "command": list_of(text),
-        "choices": Choices.from_json,
-        "engine": label,
-        "hz": number(SLOWEST_HZ, FASTEST_HZ),
-        "notes": list_of(text),
-        "looks": list_of(COUNT),
-        "looked": list_of(flag),
-        "origins": list_of(_ORIGIN),
-        "machine": _MACHINE,
-        "machines": list_of(_MACHINE, _MOST_PARTS),
-    },
-    required=["id"],
-)
+_ABOUT = instance_of(
+    CampaignAbout, id=identity, dlbench=label, bench=label, choices=Choices.from_json, engine=label,
+    hz=number(SLOWEST_HZ, FASTEST_HZ), looks=list_of(COUNT), looked=list_of(flag),
+    origins=list_of(_ORIGIN), machine=_MACHINE, machines=list_of(_MACHINE, _MOST_PARTS),
+    merged=lambda _: (),
+)  # fmt: skip
+"""One campaign, without those that it was merged of."""
 _PARTS = record({"merged": list_of(table_of(lambda part: part), _MOST_PARTS)})
-
-
-def _about(content: Any) -> dict[str, Any]:
-    """The fields of one campaign, without those that it was merged of."""
-    return {
-        key: tuple(value) if isinstance(value, list) else value
-        for key, value in _ABOUT(content).items()
-    }

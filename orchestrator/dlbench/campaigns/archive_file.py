@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path, PurePosixPath
 
+from dlbench.campaigns.plain_files import RESULT
 from dlbench.campaigns.temporary_folder import new_folder, remove
-from dlbench.campaigns.trial_files import RESULT
 from dlbench.errors import UserError
 from dlbench.plain_json import printable
 

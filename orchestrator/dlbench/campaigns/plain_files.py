@@ -15,6 +15,10 @@ from typing import Any
 from dlbench.errors import UserError, damaged
 from dlbench.shapes import Shape
 
+RESULT = "trial.json"
+TEXTS = ("job.json", "events.jsonl", "samples.jsonl", "log.txt")
+ARRAYS = ("out/predictions.npz", "out/weights.npz")
+"""The files in a trial's folder that travel with a campaign."""
 MOST_JSON = 16 << 20
 """Bytes of one JSON file."""
 MOST_BYTES = 512 << 20

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dlbench.campaigns.outcomes import Outcome
-from dlbench.campaigns.plain_files import read_record
-from dlbench.campaigns.trial_files import RESULT
+from dlbench.campaigns.plain_files import RESULT, read_record
 from dlbench.campaigns.trial_result import DIGESTS, VERSION, Scale, TrialCores, TrialResult
 from dlbench.event_fields import LONGEST_S
 from dlbench.formats import check_version
@@ -26,7 +25,6 @@ from dlbench.shapes import (
     WrongValue,
     anything,
     fields_of,
-    flag,
     identity,
     label,
     list_of,
@@ -39,7 +37,6 @@ from dlbench.shapes import (
     required_of,
     shown,
     table_of,
-    text,
 )
 
 _MOST_METRICS = 200
@@ -110,37 +107,34 @@ _STACK = table_of(
     anything,
     {"threads": optional(COUNT), "one_core": optional(label), "deterministic": optional(_SWITCHES)},
 )
-_FIELDS: dict[str, Shape] = {
+_FIELDS = fields_of(
+    TrialResult,
     **dict.fromkeys(
         ("release", "workload", "device", "engine", "setting", "variant", "lock", "point"),
         label),
-    **dict.fromkeys(("index", "round", "seed", "repeat"), COUNT),
-    "id": identity,
-    "outcome": one_of([outcome.value for outcome in Outcome]),
-    "reason": text,
-    "started": moment,
-    "wall_s": SECONDS,
-    "metrics": _METRICS,
-    "resources": _RESOURCES,
-    "curve": list_of(_POINT, _MOST_EPOCHS),
-    "phases": table_of(SECONDS),
-    "model": _MODEL,
-    "stack": _STACK,
-    "scale": record_of(
+    id=identity,
+    outcome=one_of([outcome.value for outcome in Outcome]),
+    started=moment,
+    wall_s=SECONDS,
+    metrics=_METRICS,
+    resources=_RESOURCES,
+    curve=list_of(_POINT, _MOST_EPOCHS),
+    phases=table_of(SECONDS),
+    model=_MODEL,
+    stack=_STACK,
+    scale=record_of(
         Scale, data=label, source=label, setting=label, cpus=optional(number(0.0, 1e6)),
         name=label, changes=list_of(label, 100), weights=label, weights_file=label,
     ),
-    "cores": record_of(
+    cores=record_of(
         TrialCores, allotted=optional(number(0.0, 1e6)), pinned=list_of(COUNT, 100_000),
         machine=optional(COUNT),
     ),
-    "ended_with": record(dict.fromkeys(DIGESTS, label)),
-    "certified": optional(flag),
-    "certificate": optional(identity),
-    "machine": lambda value: value if value == "" else identity(value),
-    "notes": list_of(text),
-    "confounds": list_of(label, 100),
-}  # fmt: skip
+    ended_with=record(dict.fromkeys(DIGESTS, label)),
+    certificate=optional(identity),
+    machine=lambda value: value if value == "" else identity(value),
+    confounds=list_of(label, 100),
+)  # fmt: skip
 _NEEDED = frozenset(required_of(TrialResult))
 
 

@@ -6,15 +6,15 @@ Those of `run` and `plan` are the fields of `Choices`: `command_of` makes a comm
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields
+from dataclasses import Field, fields
 from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, get_origin, get_type_hints
 
 import typer
 
 from dlbench.cli import completion
-from dlbench.planning.choices import Choices, Option
+from dlbench.planning.choices import Choices
 
 ChoicesT = TypeVar("ChoicesT", bound=Choices)
 Releases = Annotated[
@@ -84,19 +84,18 @@ def command_of(
     """A command for typer: releases by position, and one option a field of `kind`.
 
     `act` gets the choices, and the names of those that were written on the command line."""
-    hints = get_type_hints(kind, include_extras=True)
-    repeated = {name for name, hint in hints.items() if get_origin(get_args(hint)[0]) is tuple}
+    hints = get_type_hints(kind)
+    repeated = {name for name, hint in hints.items() if get_origin(hint) is tuple}
 
-    def option(name: str, default: object) -> Parameter:
-        type_, spelling = get_args(hints[name])
-        assert isinstance(spelling, Option)
+    def option(field: Field[Any]) -> Parameter:
+        name, default, type_ = field.name, field.default, hints[field.name]
         if name in repeated:
             type_, default = list[str] | None, None
         info = typer.Option(
             default,
-            spelling.flag,
-            metavar=spelling.metavar,
-            help=spelling.help,
+            field.metadata["flag"],
+            metavar=field.metadata["metavar"],
+            help=field.metadata["help"],
             autocompletion=COMPLETIONS.get(name),
         )
         return Parameter(name, Parameter.KEYWORD_ONLY, default=info, annotation=type_)
@@ -110,7 +109,7 @@ def command_of(
 
     context = Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context)
     names = Parameter("releases", Parameter.KEYWORD_ONLY, default=None, annotation=Releases)
-    options = [option(field.name, field.default) for field in fields(kind)]
+    options = [option(field) for field in fields(kind)]
     command.__signature__ = Signature([context, names, *options])  # type: ignore[attr-defined]
     return command
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from dlbench.cli.options import command_of
-from dlbench.planning.choices import Choices, Option
+from dlbench.planning.choices import Choices, choice
 
 if TYPE_CHECKING:
     from dlbench.planning.estimate import Forecast
@@ -39,19 +39,17 @@ _PLAN_HELP = """Show what `dlbench run` would do, without doing it.
 class RunOptions(Choices):
     """The choices about a campaign, and those about this one call, which nothing records."""
 
-    wait_until_idle: Annotated[
-        str | None,
-        Option("--wait-until-idle", "Wait for an idle machine, at most so long: 30m.", "TIME"),
-    ] = None
-    watch: Annotated[
-        bool, Option("--watch", "Show curves and use of the machine while it runs.")
-    ] = False
-    out: Annotated[Path | None, Option("--out", "Where the campaign goes.", "DIR")] = None
-    resume: Annotated[
-        Path | None,
-        Option("--resume", "Finish this campaign, or add repeats, releases, workloads.", "DIR"),
-    ] = None
-    json: Annotated[bool, Option("--json", "Print JSON for machines.")] = False
+    wait_until_idle: str | None = choice(
+        "--wait-until-idle", "Wait for an idle machine, at most so long: 30m.", "TIME"
+    )
+    watch: bool = choice(
+        "--watch", "Show curves and use of the machine while it runs.", default=False
+    )
+    out: Path | None = choice("--out", "Where the campaign goes.", "DIR")
+    resume: Path | None = choice(
+        "--resume", "Finish this campaign, or add repeats, releases, workloads.", "DIR"
+    )
+    json: bool = choice("--json", "Print JSON for machines.", default=False)
 
 
 def register(app: typer.Typer) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 from dlbench.confounds.confound import AlreadySo, Altered, DoesNotApply, WrongParameter
 from dlbench.planning import recipes
 
-_CHOSEN = ("lr", "momentum", "epsilon")
 _NEVER = 10**9
 """A patience that no training outlasts."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from signal import Signals
 from typing import Protocol
 
 
@@ -37,7 +38,7 @@ class Request:
     environment: str
     """The interpreter of a virtual environment, or an image's id: what the engine prepared."""
     bench: Path
-    """The folder that holds package `bench`; mounted read-only."""
+    """The folder of package `bench`; mounted read-only."""
     job: Path
     data: Path
     out: Path
@@ -59,6 +60,16 @@ class Request:
 
 NOT_ASKED = "No number of cores was asked for."
 """Why a trial is not pinned."""
+
+
+COMMON_VARIABLES = {
+    "PYTHONNOUSERSITE": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONUNBUFFERED": "1",
+    "PYTHONHASHSEED": "0",
+    "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+}
+"""What every trial has in its environment."""
 
 
 def cache_variables(folder: str) -> dict[str, str]:
@@ -112,17 +123,25 @@ class Running(Protocol):
 
     scope: Scope
 
-    def poll(self) -> Exit | None:
-        """How it ended, or None while it runs. Never blocks."""
-
     def wait(self, seconds: float) -> Exit | None:
-        """As poll, after waiting up to `seconds` for the end."""
+        """How it ended, or None while it runs; waits up to `seconds` for the end."""
 
     def pids(self) -> set[int]:
         """Its processes, as far as they can be seen from here."""
 
+    def signal(self, number: Signals) -> None:
+        """Send it to the whole group."""
+
     def stop(self, grace: float = 5.0) -> Exit:
         """End the whole group: interrupt, terminate, kill, with `grace` seconds between."""
+        for number in (Signals.SIGINT, Signals.SIGTERM):
+            if self.wait(0.0) is None:
+                self.signal(number)
+                self.wait(grace)
+        while (ended := self.wait(0.0)) is None:
+            self.signal(Signals.SIGKILL)
+            self.wait(1.0)
+        return ended
 
     def close(self) -> None:
         """Remove what was created for it (cgroup, container). Safe to call twice."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 
 HEAD_BYTES = 15 << 20
 TAIL_BYTES = 1 << 20
@@ -63,12 +62,7 @@ class BoundedLog:
     def __enter__(self) -> BoundedLog:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -97,20 +97,10 @@ def _context_endpoint(config: Path, name: str, named_by: str) -> Endpoint:
 
 def connect() -> docker.DockerClient:
     """A client of the first daemon that answers."""
-    return _first_that_answers()[1]
+    return first_that_answers()[1]
 
 
-def available() -> str | None:
-    """The address of a daemon that answers, or None. Raises only for broken docker settings."""
-    try:
-        endpoint, client = _first_that_answers()
-    except NoDaemon:
-        return None
-    client.close()
-    return endpoint.url
-
-
-def _first_that_answers() -> tuple[Endpoint, docker.DockerClient]:
+def first_that_answers() -> tuple[Endpoint, docker.DockerClient]:
     known = endpoints()
     failures: list[tuple[Endpoint, Exception]] = []
     for endpoint in known:

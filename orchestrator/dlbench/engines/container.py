@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dlbench.engines.base import Request, cache_variables
+from dlbench.engines.base import COMMON_VARIABLES, Request, cache_variables
 from dlbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def _give_to_nobody(request: Request) -> None:
     for folder in (request.out, request.cache):
         if folder is not None:
             os.chown(folder, NOBODY, NOBODY, follow_symlinks=False)
-    read = [(request.job, 0o4), (_package(request), 0o5), (request.data, 0o5)]
+    read = [(request.job, 0o4), (request.bench, 0o5), (request.data, 0o5)]
     read += [(request.weights, 0o4)] if request.weights is not None else []
     for path, needed in read:
         if path.exists() and stat.S_IMODE(path.stat().st_mode) & needed != needed:
@@ -156,11 +156,6 @@ def _give_to_nobody(request: Request) -> None:
                 f"{path} can't be read by the unprivileged user that trials run as.",
                 f"Allow it with `chmod -R a+rX {path}`.",
             )
-
-
-def _package(request: Request) -> Path:
-    itself = (request.bench / "__main__.py").exists()
-    return request.bench if itself else request.bench / "bench"
 
 
 def _mounts(request: Request) -> list[Mount]:
@@ -171,7 +166,7 @@ def _mounts(request: Request) -> list[Mount]:
 
     mounts = [
         bind("/job/job.json", request.job),
-        bind("/code/bench", _package(request)),
+        bind("/code/bench", request.bench),
         bind("/data", request.data),
         bind("/out", request.out, writable=True),
     ]
@@ -185,16 +180,7 @@ def _mounts(request: Request) -> list[Mount]:
 
 
 def _environment(request: Request) -> dict[str, str]:
-    variables = {
-        "HOME": "/tmp",
-        "TMPDIR": "/tmp",
-        "PYTHONPATH": "/code",
-        "PYTHONNOUSERSITE": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONUNBUFFERED": "1",
-        "PYTHONHASHSEED": "0",
-        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
-    }
+    variables = {**COMMON_VARIABLES, "HOME": "/tmp", "TMPDIR": "/tmp", "PYTHONPATH": "/code"}
     if not request.gpus:
         # Also where NVIDIA's is the default runtime and an image asks for all devices by itself.
         variables["NVIDIA_VISIBLE_DEVICES"] = "void"

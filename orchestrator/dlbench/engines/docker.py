@@ -9,10 +9,11 @@ import time
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from signal import Signals
 from typing import TYPE_CHECKING, Any
 
 from dlbench.engines import cgroups, container, refusals
-from dlbench.engines.base import NOT_ASKED, Exit, Limits, Request, Scope
+from dlbench.engines.base import NOT_ASKED, Exit, Limits, Request, Running, Scope
 from dlbench.engines.boundedlog import BoundedLog
 from dlbench.engines.control_group import ControlGroup, remove_folder
 from dlbench.engines.core_choice import choose_cores
@@ -118,7 +119,7 @@ class DockerEngine:
         return [f"container {left['Id'][:12]}" for left in containers]
 
 
-class RunningContainer:
+class RunningContainer(Running):
     """A started trial; see `base.Running`."""
 
     def __init__(
@@ -194,9 +195,6 @@ class RunningContainer:
         finally:
             self._over.set()
 
-    def poll(self) -> Exit | None:
-        return self.wait(0.0)
-
     def wait(self, seconds: float) -> Exit | None:
         """As the protocol says; raises `DaemonGone` where the daemon no longer answers."""
         self._over.wait(max(0.0, seconds))
@@ -207,22 +205,12 @@ class RunningContainer:
     def pids(self) -> set[int]:
         return ControlGroup(self.scope.cgroup).pids()
 
-    def stop(self, grace: float = 5.0) -> Exit:
-        for name in ("SIGINT", "SIGTERM"):
-            if self.poll() is None:
-                self._signal(name)
-                self.wait(grace)
-        while (ended := self.poll()) is None:
-            self._signal("SIGKILL")
-            self.wait(5.0)
-        return ended
-
-    def _signal(self, name: str) -> None:
+    def signal(self, number: Signals) -> None:
         from docker.errors import APIError
         from requests.exceptions import RequestException
 
         try:
-            self._api.kill(self._id, name)
+            self._api.kill(self._id, number.name)
         except APIError:
             pass  # it has just ended
         except RequestException as error:

@@ -21,12 +21,8 @@ from dlbench.engines.control_group import ControlGroup
 from dlbench.errors import UserError
 
 MARK = "DLBENCH_TRIAL"
+"""In the environment of every process of a trial; its value is `cgroups.group_name`."""
 _GROUP_FILE = "group.json"
-
-
-def mark(campaign: str, trial: str) -> str:
-    """The value of `MARK` in every process of a trial."""
-    return cgroups.group_name(campaign, trial)
 
 
 def make_private(campaign: str, trial: str) -> Path:
@@ -73,7 +69,7 @@ def end_trial(campaign: str, trial: str) -> None:
 
 
 def _whole_mark(campaign: str, trial: str) -> bytes:
-    return f"{MARK}={mark(campaign, trial)}\0".encode()
+    return f"{MARK}={cgroups.group_name(campaign, trial)}\0".encode()
 
 
 def _folder() -> Path:

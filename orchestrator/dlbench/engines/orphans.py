@@ -14,7 +14,8 @@ import select
 import signal
 import time
 from contextlib import suppress
-from pathlib import Path
+
+import psutil
 
 _PR_SET_CHILD_SUBREAPER = 36
 _ours: set[int] = set()
@@ -45,19 +46,8 @@ def end_orphans(*children: int, seconds: float = 5.0) -> set[int]:
 
 def _orphans() -> list[int]:
     session = os.getsid(0)
-    numbers = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
-    return [
-        pid for pid in numbers if pid not in _ours and _is_child(pid) and _session(pid) != session
-    ]
-
-
-def _is_child(pid: int) -> bool:
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
-    except OSError:
-        return False
-    # the name, in brackets, may itself hold brackets and spaces
-    return int(text[text.rindex(")") + 2 :].split()[1]) == os.getpid()
+    children = (child.pid for child in psutil.Process().children())
+    return [pid for pid in children if pid not in _ours and _session(pid) != session]
 
 
 def _session(pid: int) -> int:

@@ -11,15 +11,24 @@ import os
 import resource
 import select
 import shutil
-import signal
 import subprocess
 import threading
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from signal import Signals
 
 from dlbench.engines import cgroups, leftovers, orphans
-from dlbench.engines.base import NOT_ASKED, Exit, Limits, Request, Scope, cache_variables
+from dlbench.engines.base import (
+    COMMON_VARIABLES,
+    NOT_ASKED,
+    Exit,
+    Limits,
+    Request,
+    Running,
+    Scope,
+    cache_variables,
+)  # fmt: skip
 from dlbench.engines.boundedlog import BoundedLog
 from dlbench.engines.control_group import ControlGroup, create
 from dlbench.engines.core_choice import choose_cores
@@ -102,7 +111,7 @@ class ProcessEngine:
         return leftovers.sweep(campaign)
 
 
-class RunningProcess:
+class RunningProcess(Running):
     """A started trial; see `base.Running`."""
 
     def __init__(self, request: Request, private: Path, group: ControlGroup | None) -> None:
@@ -137,7 +146,7 @@ class RunningProcess:
         )
         self._copier.start()
         folders = group.folders if group is not None else {}
-        mark = leftovers.mark(request.campaign, request.trial)
+        mark = cgroups.group_name(request.campaign, request.trial)
         try:
             self._keeper = Keeper(folders.values(), self._pid, f"{leftovers.MARK}={mark}", private)
         except BaseException:
@@ -184,9 +193,6 @@ class RunningProcess:
             return (), f"The kernel refuses it ({error.strerror})."
         return chosen, ""
 
-    def poll(self) -> Exit | None:
-        return self.wait(0.0)
-
     def wait(self, seconds: float) -> Exit | None:
         if self._exit is None and _readable(self._pidfd, seconds):
             self._end()
@@ -196,16 +202,6 @@ class RunningProcess:
         if self._group is not None:
             return self._group.pids()
         return leftovers.pids_of_trial(self._request.campaign, self._request.trial)
-
-    def stop(self, grace: float = 5.0) -> Exit:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            if self.poll() is None:
-                self._signal(number)
-                self.wait(grace)
-        while (ended := self.poll()) is None:
-            self._signal(signal.SIGKILL)
-            self.wait(1.0)
-        return ended
 
     def close(self) -> None:
         if self._exit is None:
@@ -218,7 +214,7 @@ class RunningProcess:
             self._group.remove()
         shutil.rmtree(self._private, ignore_errors=True)
 
-    def _signal(self, number: signal.Signals) -> None:
+    def signal(self, number: Signals) -> None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._pid, number)
 
@@ -231,7 +227,7 @@ class RunningProcess:
         with self._ending:
             if self._exit is not None:
                 return
-            self._signal(signal.SIGKILL)
+            self.signal(Signals.SIGKILL)
             oom = False
             if self._group is not None:
                 self._group.kill()
@@ -278,21 +274,16 @@ def _command(request: Request) -> list[str]:
 def _environment(request: Request, private: Path) -> dict[str, str]:
     """All that the trial sees of ours: an allow-list, and folders of its own."""
     (private / "code").mkdir()
-    package = request.bench if (request.bench / "__main__.py").exists() else request.bench / "bench"
-    (private / "code" / "bench").symlink_to(package.absolute(), target_is_directory=True)
+    (private / "code" / "bench").symlink_to(request.bench.absolute(), target_is_directory=True)
     for name in ("home", "tmp"):
         (private / name).mkdir()
     passed = {k: v for k, v in os.environ.items() if k in _PASSED_ON or k.startswith("LC_")}
     variables = {
         **passed,
+        **COMMON_VARIABLES,
         "HOME": str(private / "home"),
         "TMPDIR": str(private / "tmp"),
         "PYTHONPATH": str(private / "code"),
-        "PYTHONNOUSERSITE": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONUNBUFFERED": "1",
-        "PYTHONHASHSEED": "0",
-        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
     }
     if request.gpus != ("all",):
         # CUDA knows no CDI names; what stands behind the `=` is what it calls them.
@@ -302,9 +293,8 @@ def _environment(request: Request, private: Path) -> dict[str, str]:
     if request.libraries:
         before = [passed["LD_LIBRARY_PATH"]] if passed.get("LD_LIBRARY_PATH") else []
         variables["LD_LIBRARY_PATH"] = ":".join([*map(str, request.libraries), *before])
-    variables.update(request.variables)
-    variables[leftovers.MARK] = leftovers.mark(request.campaign, request.trial)
-    return variables
+    mark = cgroups.group_name(request.campaign, request.trial)
+    return {**variables, **request.variables, leftovers.MARK: mark}
 
 
 def _readable(handle: int, seconds: float) -> bool:

@@ -29,7 +29,7 @@ _TOOLKIT = (
 )
 _DRIVER = "Update the NVIDIA driver of this machine, or choose an older release."
 
-# In this order: the first sign found decides.
+# In these orders: the first sign found decides.
 _GPU_SIGNS = (
     (
         "unsatisfied condition: cuda",
@@ -93,12 +93,10 @@ def explain(error: APIError, image: str) -> UserError:
         return ImageMissing(
             f"The container daemon has no image {image}.", "Build it with `dlbench images build`."
         )
-    for sign, problem, remedy in _GPU_SIGNS:
-        if sign in lowered:
-            return GpuRefused(f"{problem} (the daemon says: {_short(message)}).", remedy)
-    for sign, problem, remedy in _OTHER_SIGNS:
-        if sign in lowered:
-            return UserError(f"{problem} (the daemon says: {_short(message)}).", remedy)
+    for kind, signs in ((GpuRefused, _GPU_SIGNS), (UserError, _OTHER_SIGNS)):
+        for sign, problem, remedy in signs:
+            if sign in lowered:
+                return kind(f"{problem} (the daemon says: {_short(message)}).", remedy)
     return UserError(
         f"The container daemon refuses to start the trial: {_short(message)}.",
         "`dlbench doctor` checks the daemon.",

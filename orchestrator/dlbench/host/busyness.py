@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from dlbench.monitor.main_process import SystemCpu
+
 IDLE = 0.1
 """Up to this share in use, times are as good as on an idle machine."""
 _LOOK_S = 0.5
@@ -20,25 +22,12 @@ _CALM = 3
 
 def busy_share(seconds: float = _LOOK_S, stat: Path = Path("/proc/stat")) -> float | None:
     """The share of all processors in use during the next `seconds`; None: it can't be told."""
-    before = _counters(stat)
+    machine = SystemCpu(stat)
+    machine.percent()  # from here on
     time.sleep(seconds)
-    after = _counters(stat)
-    if before is None or after is None or after[1] <= before[1]:
-        return None
-    return (after[0] - before[0]) / (after[1] - before[1])
-
-
-def _counters(stat: Path) -> tuple[int, int] | None:
-    """(busy, all) since the start, in the kernel's ticks."""
-    try:
-        words = stat.read_text().split("\n", 1)[0].split()
-        ticks = [int(word) for word in words[1:9]]
-    except (OSError, ValueError):
-        return None
-    if words[0] != "cpu" or len(ticks) < 5:
-        return None
-    idle = ticks[3] + ticks[4]  # idle, and idle while a disk works
-    return sum(ticks) - idle, sum(ticks)
+    percent = machine.percent()
+    machine.close()
+    return None if percent is None else percent / 100
 
 
 def busy_sentence(share: float) -> str:

@@ -89,14 +89,8 @@ def in_order(selection: Sequence[str]) -> tuple[str, ...]:
     for name in selection:
         card = _found(gpus, _plain(name))
         named.setdefault(card.index if card else name, name)  # an index and a UUID may be the same
-    unknown = len(gpus.devices)
-    return tuple(
-        name for _, name in sorted(named.items(), key=lambda each: _place(each[0], unknown))
-    )
-
-
-def _place(key: object, unknown: int) -> int:
-    return key if isinstance(key, int) else unknown
+    known = sorted(key for key in named if isinstance(key, int))
+    return tuple(named[key] for key in (*known, *(key for key in named if key not in known)))
 
 
 def warning(release: Release, selection: Sequence[str]) -> str:

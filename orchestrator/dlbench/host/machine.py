@@ -14,12 +14,12 @@ import re
 import statistics
 import time
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from dlbench.engines import cgroups
-from dlbench.monitor.gpu import Device, inventory
+from dlbench.monitor.gpu import GpuCard, inventory
 
 _TELLING_FLAGS = re.compile(
     r"sse4_2|avx|avx2|avx512\w*|avx_vnni|fma|f16c|amx_\w+|asimd\w*|sve\w*|bf16|i8mm|neon"
@@ -36,21 +36,6 @@ _HYPERVISORS = {
     "xen": "xen",
     "parallels": "parallels",
 }
-
-
-@dataclass(frozen=True)
-class GpuCard:
-    """A GPU's model."""
-
-    name: str
-    memory_bytes: int | None
-    compute: str | None
-    processes: int | None = None
-    """Programs that computed on it when the campaign began."""
-    persistence: bool | None = None
-    ecc: bool | None = None
-    clock_mhz: int | None = None
-    clock_limit_mhz: int | None = None
 
 
 @dataclass(frozen=True)
@@ -168,17 +153,11 @@ def fingerprint(runtime: str | None = None) -> Machine:
         os=_os_name(_text("/etc/os-release")),
         virtualisation=_virtualisation(cpuinfo),
         runtime=runtime,
-        gpus=tuple(_card(device) for device in gpus.devices),
+        gpus=tuple(device.card for device in gpus.devices),
         gpu_driver=gpus.driver,
         gpu_reason=gpus.reason,
         load_average=round(os.getloadavg()[0], 2),
     )
-
-
-def _card(device: Device) -> GpuCard:
-    """What of a GPU is recorded: all but its UUID."""
-    known = {field.name: getattr(device, field.name) for field in fields(GpuCard)}
-    return GpuCard(**known)
 
 
 def noise(seconds: float = 0.3) -> Noise:

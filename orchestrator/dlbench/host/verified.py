@@ -117,8 +117,8 @@ def page() -> str:
     for release in releases.load_releases(releases.shipped()):
         seen = {kind: _seen(release, kind) for kind in releases.VERIFIED}
         rows.append(
-            f"| {release.name} | {_yes(seen['cpu'])} |"
-            f" {_yes(seen['gpu-build']) if release.cuda else '-'} |"
+            f"| {release.name} | {seen['cpu'] or 'no'} |"
+            f" {seen['gpu-build'] or 'no' if release.cuda else '-'} |"
             f" {seen['gpu'] or 'no' if release.cuda else release.no_gpu} | {_libraries(release)} |"
         )
     return _HEADING + "\n".join(rows) + "\n"
@@ -126,16 +126,8 @@ def page() -> str:
 
 def _seen(release: Release, kind: str) -> str:
     """On what it was seen to run; empty: it was not."""
-    found = [each.partition(": ")[2] or "yes" for each in release.verified if _kind(each) == kind]
-    return "; ".join(found)
-
-
-def _kind(said: str) -> str:
-    return said.partition(":")[0]
-
-
-def _yes(seen: str) -> str:
-    return seen or "no"
+    said = [each for each in release.verified if each.partition(":")[0] == kind]
+    return "; ".join(each.partition(": ")[2] or "yes" for each in said)
 
 
 def _libraries(release: Release) -> str:

@@ -12,19 +12,17 @@ import hashlib
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from dlbench.monitor.samples import GpuSample
 
 
-@dataclass(frozen=True, slots=True)
-class Device:
-    """One GPU as the driver describes it."""
+@dataclass(frozen=True)
+class GpuCard:
+    """What of a GPU is recorded: nothing that tells two of one model apart."""
 
-    index: int
     name: str
-    uuid: str
     memory_bytes: int | None
     compute: str | None
     """The compute capability: `8.6`."""
@@ -36,6 +34,18 @@ class Device:
     clock_mhz: int | None = None
     """The clock of the processors now."""
     clock_limit_mhz: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Device(GpuCard):
+    """One GPU as the driver describes it."""
+
+    index: int
+    uuid: str
+
+    @property
+    def card(self) -> GpuCard:
+        return GpuCard(**{each.name: getattr(self, each.name) for each in fields(GpuCard)})
 
 
 @dataclass(frozen=True, slots=True)

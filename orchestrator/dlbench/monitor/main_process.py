@@ -53,8 +53,8 @@ class MainProcess:
 class SystemCpu:
     """The machine's CPU use between two calls, as psutil defines it."""
 
-    def __init__(self) -> None:
-        self._stat = optional(Path("/proc/stat"))
+    def __init__(self, stat: Path = Path("/proc/stat")) -> None:
+        self._stat = optional(stat)
         self._last: tuple[int, int] | None = None
 
     def percent(self) -> float | None:

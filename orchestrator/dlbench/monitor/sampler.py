@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 import threading
 import time
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 
 from dlbench.engines.base import Exit, Scope
 from dlbench.monitor.gpu import Gpus
@@ -98,7 +98,7 @@ class Monitor:
             # Only a driver that hangs could hold the thread up; it must not hold up the campaign.
             self._thread.join(10.0)
         began = time.thread_time()
-        during = self._seen.copy()
+        during = replace(self._seen)
         kernel = self._last_reading()
         self._write_samples()
         self._totals = self._sum_up(during, kernel, exit, began)
@@ -115,12 +115,7 @@ class Monitor:
     def __enter__(self) -> Monitor:
         return self.start()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def _run(self) -> None:
@@ -240,17 +235,17 @@ class Monitor:
         )
 
 
+@dataclass
 class _Seen:
     """The highest values so far: all that must be remembered of past samples."""
 
-    def __init__(self) -> None:
-        self.samples = 0
-        self.skipped = 0
-        self.cpu_s: float | None = None
-        self.memory_bytes: int | None = None
-        self.peak_bytes: int | None = None
-        self.rss_bytes: int | None = None
-        self.anon_bytes: int | None = None
+    samples: int = 0
+    skipped: int = 0
+    cpu_s: float | None = None
+    memory_bytes: int | None = None
+    peak_bytes: int | None = None
+    rss_bytes: int | None = None
+    anon_bytes: int | None = None
 
     def keep(self, sample: Sample, reading: Reading) -> None:
         self.samples += 1
@@ -264,11 +259,6 @@ class _Seen:
     def keep_rss(self, rss: int | None) -> None:
         if rss is not None:
             self.rss_bytes = max(self.rss_bytes or 0, rss)
-
-    def copy(self) -> _Seen:
-        other = _Seen()
-        other.__dict__.update(self.__dict__)
-        return other
 
 
 def _deviation(sampled: float | None, total: float | None) -> float | None:

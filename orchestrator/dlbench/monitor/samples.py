@@ -15,7 +15,7 @@ from typing import Any
 from dlbench.engines.outfolder import open_regular
 from dlbench.formats import check_version
 from dlbench.monitor.rate import DEFAULT_HZ
-from dlbench.shapes import BYTES, SECONDS, label, list_of, number, optional, record, record_of
+from dlbench.shapes import BYTES, SECONDS, instance_of, label, list_of, number, optional, record
 
 VERSION = 1
 _MOST_BYTES = 512 << 20
@@ -167,9 +167,9 @@ def read_samples(path: Path) -> Samples | None:
                 check_version(content, VERSION, path)
                 header = _HEADER(content)
             elif isinstance(content, dict) and content.get("totals"):
-                totals = Totals(**_TOTALS(content))
+                totals = _TOTALS(content)
             else:
-                samples.append(_sample(content))
+                samples.append(_SAMPLE(content))
         except (ValueError, RecursionError):
             torn += 1
     if header is None:
@@ -188,9 +188,10 @@ def read_samples(path: Path) -> Samples | None:
 def parse_sample(line: bytes) -> Sample | None:
     """One line of a file that is still growing; None for the first, the last and a torn one."""
     try:
-        return _sample(json.loads(line))
+        sample: Sample = _SAMPLE(json.loads(line))
     except (ValueError, RecursionError):
         return None
+    return sample
 
 
 def _line(content: Mapping[str, Any]) -> bytes:
@@ -202,22 +203,17 @@ def _plain(record: GpuSample | Totals) -> dict[str, Any]:
     return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
-def _sample(content: Any) -> Sample:
-    own = _SAMPLE(content)
-    return Sample(**{**own, "gpus": tuple(GpuSample(**gpu) for gpu in own.get("gpus", ()))})
-
-
 _BYTES, _SECONDS, _PERCENT = optional(BYTES), optional(SECONDS), optional(number(0.0, 1e6))
 _POSITIVE, _ANY = optional(number(0.0)), optional(number())
-_GPU = record_of(
+_GPU = instance_of(
     GpuSample, gpu=label, util_percent=_PERCENT, memory_bytes=_BYTES, process_memory_bytes=_BYTES,
     power_w=_POSITIVE, energy_j=_POSITIVE, temperature_c=_ANY, throttle=_ANY,
 )  # fmt: skip
-_SAMPLE = record_of(
+_SAMPLE = instance_of(
     Sample, t=SECONDS, cpu_s=SECONDS, memory_bytes=BYTES, rss_bytes=_BYTES, anon_bytes=_BYTES,
     system_cpu_percent=_PERCENT, gpus=list_of(_GPU, 64), cpu_energy_j=_POSITIVE,
 )  # fmt: skip
-_TOTALS = record_of(
+_TOTALS = instance_of(
     Totals, source=label, origin=label, cpu_s=_SECONDS, memory_peak_bytes=_BYTES,
     rss_peak_bytes=_BYTES, anon_peak_bytes=_BYTES, sampled_cpu_s=_SECONDS,
     sampled_memory_peak_bytes=_BYTES, monitor_cpu_s=SECONDS,

@@ -40,8 +40,7 @@ class CounterSource(Protocol):
 
 def choose(scope: Scope, stats: StatsStream | None = None) -> CounterSource:
     """The most exact source that can be opened: cgroup, the daemon, the process tree."""
-    from dlbench.monitor.cgroup1 import CgroupV1
-    from dlbench.monitor.cgroup2 import CgroupV2
+    from dlbench.monitor.cgroup import CgroupV1, CgroupV2
     from dlbench.monitor.daemon import DaemonStats
     from dlbench.monitor.tree import ProcessTree
 

@@ -70,15 +70,8 @@ def written(value: Value) -> str:
     return str(int(value)) if whole else str(value)
 
 
-def changed(name: str, changes: Mapping[str, Value], where: Path | str = "--sweep") -> Recipe:
-    """The recipe of a workload with these changes; `where` they were asked for.
-
-    A value that is not possible is refused with a sentence that names it."""
-    return _changed(name, changes, where).recipe
-
-
-def _changed(name: str, changes: Mapping[str, Value], where: Path | str) -> Workload:
-    """The workload in the size and with the recipe that the changes ask for.
+def changed(name: str, changes: Mapping[str, Value], where: Path | str = "--sweep") -> Workload:
+    """The workload in the size and with the recipe that the changes ask for; `where` they do.
 
     A value that is not possible is refused with a sentence that names it."""
     from dlbench.toml_file import Table
@@ -169,11 +162,6 @@ def parsed(texts: Iterable[str]) -> dict[str, Value]:
     return {field: read_value(value) for field, _, value in pairs}
 
 
-def recipe_of(name: str, changes: Iterable[str]) -> Recipe:
-    """The recipe of a planned trial: that of its workload with its changes."""
-    return workload_of(name, changes).recipe
-
-
 def workload_of(name: str, changes: Iterable[str]) -> Workload:
     """The workload of a planned trial, with its changes."""
     changes = tuple(changes)
@@ -187,4 +175,4 @@ def _workload_of(
     name: str, changes: tuple[str, ...], _search_path: tuple[Extension, ...]
 ) -> Workload:
     """Made once: trials are planned by the thousand."""
-    return _changed(name, parsed(changes), "plan.jsonl")
+    return changed(name, parsed(changes), "plan.jsonl")

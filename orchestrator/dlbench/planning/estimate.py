@@ -17,7 +17,6 @@ from dlbench.environments import (
     releases,
     wheels,
 )
-from dlbench.environments.locks import File
 from dlbench.environments.releases import Release
 from dlbench.formats import digest
 from dlbench.planning.altered import model_of, to_be_proven
@@ -142,7 +141,8 @@ def environments_to_make(
         release = releases.find(name)
         if workshop.is_ready(release, device):
             continue
-        own = {file.sha256: file.size or 0 for file in _missing(release, device)}
+        files_missing = wheels.missing(release, device, release.python[0])
+        own = {file.sha256: file.size or 0 for file in files_missing}
         chosen = cuda_sets.of_release(release, device)
         wanted = chosen if chosen and not cuda_libraries.is_ready(chosen) else None
         archives = cuda_downloads.missing(wanted) if wanted else []
@@ -170,10 +170,6 @@ def _cores(trial: Trial) -> float:
     from dlbench.host.machine import usable_cores
 
     return min(trial.cpus or math.inf, usable_cores())
-
-
-def _missing(release: Release, device: str) -> list[File]:
-    return wheels.missing(release, device, release.python[0])
 
 
 def _bytes_all(release: Release, device: str) -> int:

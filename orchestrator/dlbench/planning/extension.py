@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
-from typing import get_type_hints
 
 from dlbench.environments import releases
 from dlbench.errors import UserError
 from dlbench.planning.altered import model_of
 from dlbench.planning.changes import changed, parsed
-from dlbench.planning.choices import Choices, Option
+from dlbench.planning.choices import Choices
 from dlbench.planning.extents import recipe_epochs
 from dlbench.planning.plan import (
     Trial,
@@ -32,9 +31,8 @@ ADDED = ("frameworks", "against", "workloads", "repeats", "seed", "seeds", "unti
 
 def refuse_ignored(given: frozenset[str]) -> None:
     """Name the options that would change nothing, before anything is done."""
-    hints = get_type_hints(Choices, include_extras=True)
     flags = [
-        next(part.flag for part in hints[field.name].__metadata__ if isinstance(part, Option))
+        field.metadata["flag"]
         for field in fields(Choices)
         # an engine may be confirmed, and so may a file of weights
         if field.name in given and field.name not in (*ADDED, "engine", "weights")

@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from dlbench.planning.graph import extra_shapes
+from dlbench.planning.graph import Shape, all_shapes
 from dlbench.planning.regions import regions_of
 
 FORMULAS = {
@@ -46,11 +46,9 @@ def flops(graph: Mapping[str, Any]) -> int:
 
 
 def flops_by_node(graph: Mapping[str, Any]) -> dict[str, int]:
-    shapes = {spec["name"]: spec["shape"] for spec in graph["inputs"]}
+    shapes = all_shapes(graph)
     counted, regions, rows = {}, regions_of(graph), 1
     for node in graph["nodes"]:
-        shapes[node["name"]] = node["shape"]
-        shapes |= extra_shapes(node, shapes)
         counted[node["name"]] = _flops_of(node, shapes[node["inputs"][0]])
         if node["op"] == "proposals":
             rows = node["proposals_evaluation"]
@@ -59,7 +57,7 @@ def flops_by_node(graph: Mapping[str, Any]) -> dict[str, int]:
     return counted
 
 
-def _flops_of(node: Mapping[str, Any], read: list[int]) -> int:
+def _flops_of(node: Mapping[str, Any], read: Shape) -> int:
     """Of one node, whose first input has the shape `read`."""
     op = node["op"]
     values: int = math.prod(node["shape"])

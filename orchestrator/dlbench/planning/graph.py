@@ -137,7 +137,7 @@ class Graph:
         return self._add(
             "conv2d",
             [x],
-            (*_slide(shape, size, step, pads), filters),
+            (*slide(shape, size, step, pads), filters),
             parameters,
             name,
             kernel=list(size),
@@ -173,7 +173,7 @@ class Graph:
                 f"{name or op} of {x!r}: a window of {list(window)} with padding {pads} would see"
                 " padding alone; padding must be smaller than the window."
             )
-        out = (*_slide(shape, window, step, pads), shape[2])
+        out = (*slide(shape, window, step, pads), shape[2])
         return self._add(op, [x], out, {}, name, size=list(window), stride=list(step), padding=pads)
 
     def globalavgpool(self, x: str, name: str | None = None) -> str:
@@ -476,7 +476,16 @@ class Graph:
         return shape
 
 
-def extra_shapes(node: Mapping[str, Any], shapes: Mapping[str, Any]) -> dict[str, Any]:
+def all_shapes(graph: Mapping[str, Any]) -> dict[str, Shape]:
+    """The shape of every input and of all that the nodes make, by name."""
+    shapes = {spec["name"]: tuple(spec["shape"]) for spec in graph["inputs"]}
+    for node in graph["nodes"]:
+        shapes[node["name"]] = tuple(node["shape"])
+        shapes |= extra_shapes(node, shapes)
+    return shapes
+
+
+def extra_shapes(node: Mapping[str, Any], shapes: Mapping[str, Shape]) -> dict[str, Shape]:
     """{name: shape} of what a node makes besides its own value."""
     if node["op"] == "lstm":
         return {f"{node['name']}:{state}": (node["units"],) for state in "hc"}
@@ -548,11 +557,11 @@ def _pads(
     return pads
 
 
-def _slide(
-    shape: Shape, size: tuple[int, int], step: tuple[int, int], pads: list[list[int]]
-) -> tuple[int, int]:
-    rows, columns = (
+def slide(
+    shape: Shape, size: Sequence[int], step: Sequence[int], pads: list[list[int]]
+) -> tuple[int, ...]:
+    """Height and width of what a window makes of an image."""
+    return tuple(
         (extent + sum(pad) - window) // stride + 1
         for extent, window, stride, pad in zip(shape[:2], size, step, pads, strict=True)
     )
-    return rows, columns

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dlbench.planning.graph import GraphError
+from dlbench.planning.graph import GraphError, slide
 
 
 def check_sizes(graph: Mapping[str, Any]) -> None:
@@ -41,9 +41,4 @@ def _slid(node: Mapping[str, Any], places: tuple[int, ...]) -> tuple[int, ...]:
     if "stride" not in node:
         return places
     window = node["kernel"] if "kernel" in node else node["size"]
-    return tuple(
-        (extent + sum(pads) - k) // step + 1
-        for extent, pads, k, step in zip(
-            places, node["padding"], window, node["stride"], strict=True
-        )
-    )
+    return slide(places, window, node["stride"], node["padding"])

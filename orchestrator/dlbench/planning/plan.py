@@ -24,11 +24,13 @@ from dlbench.planning.altered import model_of
 from dlbench.planning.choices import Choices
 from dlbench.planning.confound_sets import ConfoundSets
 from dlbench.planning.extents import extents_of, points_for, recipe_epochs
+from dlbench.planning.points import MOST_THREADS
 from dlbench.planning.repeats import most_compared, planned_looks, repeats_needed, rivals
 from dlbench.planning.rows import read_share
-from dlbench.planning.seeds import EACH, MOST_SEED, read_seeds, seeds_for
-from dlbench.shapes import SECONDS, label, list_of, number, optional, record_of, shown, whole
+from dlbench.planning.seeds import EACH, read_seeds, seeds_for
+from dlbench.shapes import SECONDS, instance_of, label, list_of, number, optional, shown, whole
 from dlbench.suites import Suite
+from dlbench.suites.extent import NUMBERS
 from dlbench.weights import store as weights_store
 from dlbench.weights.canonical import fit
 from dlbench.weights.store import Weights
@@ -139,12 +141,11 @@ class Trial:
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Trial:
         """From a line of plan.jsonl, checked; one without a version is of version 1."""
-        own = _LINE(content)
-        lists = {name: tuple(own.get(name, ())) for name in ("gpus", "changes", "confounds")}
-        return cls(**{**own, **lists})
+        trial: Trial = _LINE(content)
+        return trial
 
 
-_LINE = record_of(
+_LINE = instance_of(
     Trial, id=label, release=label, workload=label, device=label, engine=label, setting=label,
     variant=label, data=label, seconds=SECONDS, threads=optional(whole(1)),
     cpus=optional(number(0.0, 1e6)), memory_bytes=optional(whole(1, 2**60)),
@@ -336,7 +337,7 @@ def _merged(suite: Suite, choices: Choices) -> Suite:
         for value in values:
             if value not in known:
                 raise unknown(kind, value, known)
-    for name, least, most in _RANGES:
+    for name, (least, most) in NUMBERS.items():
         value = getattr(choices, name)
         value = getattr(merged, name) if value is None else value
         if value is not None and not least <= value <= most:
@@ -362,15 +363,7 @@ def _seeds(suite: Suite, choices: Choices) -> tuple[int, ...] | str | None:
     return seeds
 
 
-_RANGES = (
-    ("repeats", 1, MOST_TRIALS),
-    ("epochs", 1, 10**9),
-    ("steps", 1, 10**12),
-    ("seed", 0, MOST_SEED),
-    ("rows", 2, 10**12),
-)
 _MOST_CPUS = 10_000
-_MOST_THREADS = 10_000
 _MOST_MEMORY = 1 << 50
 
 
@@ -468,10 +461,10 @@ def _threads(text: str, setting: str, allotted: int) -> int | None:
     if text == "default":
         return allotted if setting == "matched" else None
     found = int(text) if re.fullmatch("[0-9]{1,9}", text) else 0
-    if not 1 <= found <= _MOST_THREADS:
+    if not 1 <= found <= MOST_THREADS:
         raise UserError(
             f"--threads {shown(text)} is not possible.",
-            f"Give `default` or a number from 1 to {_MOST_THREADS:,}.",
+            f"Give `default` or a number from 1 to {MOST_THREADS:,}.",
         )
     return found
 

@@ -15,10 +15,11 @@ from pathlib import Path
 from dlbench.errors import UserError, unknown
 from dlbench.planning.changes import FIELDS, changed, read_value, texts_of, written
 from dlbench.shapes import LONGEST_NAME, shown
-from dlbench.suites.extent import Extent, Value
+from dlbench.suites.extent import NUMBERS, Extent, Value
 
 MOST_POINTS = 10_000
-_RUN = {"epochs": 10**9, "steps": 10**12, "threads": 10_000}
+MOST_THREADS = 10_000
+_RUN = {"epochs": NUMBERS["epochs"][1], "steps": NUMBERS["steps"][1], "threads": MOST_THREADS}
 """Fields that are not the recipe's, with their largest value."""
 SWEPT = (*_RUN, *FIELDS)
 

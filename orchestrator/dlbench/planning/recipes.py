@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dlbench.planning.graph import GraphError, count_parameters, extra_shapes
+from dlbench.planning.graph import GraphError, Shape, all_shapes, count_parameters
 from dlbench.planning.greedy_decoding import GREEDY, check_greedy
 from dlbench.planning.image_sizes import check_sizes
 from dlbench.planning.regions import (
@@ -26,6 +26,7 @@ from dlbench.planning.regions import (
     check_boxes,
     check_regions,
     proposals_of,
+    reached,
 )
 
 Recipe = dict[str, Any]
@@ -58,31 +59,23 @@ def recipe(
     *,
     batch: int,
     epochs: int,
-    optimizer: Optimizer,
-    losses: Sequence[Mapping[str, Any]],
-    metrics: Sequence[Mapping[str, Any]],
     shuffle: bool = True,
     warmup: int = 10,
+    optimizer: Optimizer,
     schedule: Schedule | None = None,
     clip: float | None = None,
     stopping: Stopping | None = None,
     augment: Augmentation | None = None,
     evaluate: Sequence[str] = ("test",),
+    losses: Sequence[Mapping[str, Any]],
+    metrics: Sequence[Mapping[str, Any]],
 ) -> Recipe:
     """How a model is trained and judged; `warmup` steps are timed apart.
 
     `evaluate`: the splits that the metrics are measured on, `test` and, at the end, `train`.
     """
     return {
-        "batch": batch,
-        "epochs": epochs,
-        "shuffle": shuffle,
-        "warmup": warmup,
-        "optimizer": optimizer,
-        "schedule": schedule,
-        "clip": clip,
-        "stopping": stopping,
-        "augment": augment,
+        **locals(),
         "evaluate": list(evaluate),
         "losses": [dict(each) for each in losses],
         "metrics": [dict(each) for each in metrics],
@@ -124,13 +117,7 @@ def metric(
 def sgd(
     lr: float, *, momentum: float = 0.0, nesterov: bool = False, weight_decay: float = 0.0
 ) -> Optimizer:
-    return {
-        "name": "sgd",
-        "lr": lr,
-        "momentum": momentum,
-        "nesterov": nesterov,
-        "weight_decay": weight_decay,
-    }
+    return {"name": "sgd", **locals()}
 
 
 def adam(
@@ -141,46 +128,33 @@ def adam(
     epsilon: float = 1e-8,
     weight_decay: float = 0.0,
 ) -> Optimizer:
-    return {
-        "name": "adam",
-        "lr": lr,
-        "beta1": beta1,
-        "beta2": beta2,
-        "epsilon": epsilon,
-        "weight_decay": weight_decay,
-    }
+    return {"name": "adam", **locals()}
 
 
 def adadelta(
     lr: float, *, rho: float = 0.95, epsilon: float = 1e-6, weight_decay: float = 0.0
 ) -> Optimizer:
-    return {
-        "name": "adadelta",
-        "lr": lr,
-        "rho": rho,
-        "epsilon": epsilon,
-        "weight_decay": weight_decay,
-    }
+    return {"name": "adadelta", **locals()}
 
 
 def constant(*, warmup: int = 0) -> Schedule:
     """The optimiser's rate, reached in `warmup` steps, each as much higher as the one before."""
-    return {"name": "constant", "warmup": warmup}
+    return {"name": "constant", **locals()}
 
 
 def step(every: int, factor: float, *, warmup: int = 0) -> Schedule:
     """Times `factor` after each `every` epochs."""
-    return {"name": "step", "every": every, "factor": factor, "warmup": warmup}
+    return {"name": "step", **locals()}
 
 
 def cosine(*, least: float = 0.0, warmup: int = 0) -> Schedule:
     """Half a cosine from the optimiser's rate to `least` of it at the end of the planned steps."""
-    return {"name": "cosine", "least": least, "warmup": warmup}
+    return {"name": "cosine", **locals()}
 
 
 def inverse(decay: float, *, warmup: int = 0) -> Schedule:
     """Over 1 + decay * step: the `decay` of Keras 2's optimisers."""
-    return {"name": "inverse", "decay": decay, "warmup": warmup}
+    return {"name": "inverse", **locals()}
 
 
 SCHEDULES: dict[str, Callable[..., Schedule]] = {
@@ -196,12 +170,12 @@ def stopping(patience: int, *, validation: float | None = 0.1) -> Stopping:
 
     `validation` is the share of the training rows; None: the data have a split of that name.
     """
-    return {"patience": patience, "validation": validation}
+    return dict(locals())
 
 
 def augmentation(*, flip: bool = False, crop: int = 0) -> Augmentation:
     """Images flipped left to right by chance; cut out at random after `crop` pixels of padding."""
-    return {"flip": flip, "crop": crop}
+    return dict(locals())
 
 
 OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {"sgd": sgd, "adam": adam, "adadelta": adadelta}
@@ -265,22 +239,23 @@ def check(graph: Mapping[str, Any], recipe: Recipe) -> None:
 
 def _check_targets(graph: Mapping[str, Any], recipe: Recipe) -> None:
     """A target or mask that is an input has the shape of the places that it belongs to."""
-    shapes: dict[str, Any] = {spec["name"]: spec["shape"] for spec in graph["inputs"]}
-    inputs = set(shapes)
-    for node in graph["nodes"]:
-        shapes[node["name"]] = node["shape"]
-        shapes.update(extra_shapes(node, shapes))
+    shapes, inputs = all_shapes(graph), {spec["name"] for spec in graph["inputs"]}
     for spec in (*recipe["losses"], *recipe["metrics"]):
         if spec["name"] in DETECTION_METRICS:  # `check_boxes` knows their arrays
             continue
-        places = list(shapes[spec["output"]])
-        places = places[:-1] if spec["name"] in _BY_CLASS else places
+        places = _places(shapes, spec)
         for name in (spec["target"], spec["mask"]):
-            if name in inputs and list(shapes[name]) != places:
+            if name in inputs and shapes[name] != places:
                 raise GraphError(
                     f"The {spec['name']} of {spec['output']!r} is held against the input {name!r}:"
-                    f" it has the shape {list(shapes[name])}, not {places}."
+                    f" it has the shape {list(shapes[name])}, not {list(places)}."
                 )
+
+
+def _places(shapes: Mapping[str, Shape], spec: Mapping[str, Any]) -> Shape:
+    """The shape of what a loss or metric holds its output against."""
+    shape = shapes[spec["output"]]
+    return shape[:-1] if spec["name"] in _BY_CLASS else shape
 
 
 def _check_metrics(graph: Mapping[str, Any], recipe: Recipe) -> None:
@@ -369,11 +344,7 @@ _COURSE: dict[str, tuple[float, float]] = {
 
 def _trained(graph: Mapping[str, Any], recipe: Recipe) -> list[dict[str, Any]]:
     """The nodes that some loss depends on."""
-    wanted = {spec["output"].partition(":")[0] for spec in recipe["losses"]}
-    for node in reversed(graph["nodes"]):
-        if node["name"] in wanted:
-            read = [*node["inputs"], *(node.get("initial") or ())]
-            wanted.update(name.partition(":")[0] for name in read)
+    wanted = reached(graph, [spec["output"] for spec in recipe["losses"]], through=True)
     return [node for node in graph["nodes"] if node["name"] in wanted]
 
 
@@ -384,20 +355,14 @@ def check_data(
     if proposals_of(graph):
         check_boxes(graph, shapes)
         return
-    own = {spec["name"]: tuple(spec["shape"]) for spec in graph["inputs"]}
-    inputs = set(own)
-    for node in graph["nodes"]:
-        own[node["name"]] = tuple(node["shape"])
-        own.update(extra_shapes(node, own))
-    exact = {name: own[name] for name in inputs}
-    targets: dict[str, tuple[int, ...]] = {}
+    own = all_shapes(graph)
+    exact = {spec["name"]: own[spec["name"]] for spec in graph["inputs"]}
+    targets: dict[str, Shape] = {}
     for spec in (*recipe["losses"], *recipe["metrics"]):
-        places = own[spec["output"]]
-        places = places[:-1] if spec["name"] in _BY_CLASS else places
-        targets[spec["target"]] = places
+        targets[spec["target"]] = _places(own, spec)
         if spec["mask"] is not None:
             # another shape would be stretched over the values instead of selecting them
-            exact[spec["mask"]] = places
+            exact[spec["mask"]] = _places(own, spec)
     for name, wanted in {**targets, **exact}.items():
         if name not in shapes:
             raise GraphError(f"The data have no array {name!r}, which {graph['name']!r} reads.")

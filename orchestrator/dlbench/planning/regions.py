@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dlbench.planning.graph import GraphError, extra_shapes
+from dlbench.planning.graph import GraphError, all_shapes
 
 DETECTION_METRICS = ("average-precision", "average-precision-11", "boxes-found")
 """Of a whole split's detections: they need a graph with regions."""
@@ -45,10 +45,11 @@ def check_regions(graph: Mapping[str, Any], recipe: Mapping[str, Any]) -> None:
         raise GraphError(
             f"{node['name']!r} finds regions of one image: {graph['name']!r} needs a batch of 1."
         )
-    reached = _reached(graph, [spec["output"] for spec in recipe["losses"]], through=False)
-    for other in _reached_nodes(graph, {node["name"]}):
+    found_by = reached(graph, [node["name"]], through=True)
+    learning = reached(graph, [spec["output"] for spec in recipe["losses"]], through=False)
+    for other in graph["nodes"]:
         learns = other["parameters"] and other["op"] != "affine" and not other.get("frozen")
-        if learns and other["name"] not in reached:
+        if learns and other["name"] in found_by and other["name"] not in learning:
             raise GraphError(
                 f"{other['name']!r} can't learn: no gradient passes through {node['name']!r}, and"
                 " no loss reads it otherwise."
@@ -79,14 +80,11 @@ def check_boxes(graph: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]])
 
 def _check_shapes(graph: Mapping[str, Any], spec: Mapping[str, Any]) -> None:
     """What a host node makes has the shape that the loss needs, and whole numbers for classes."""
-    shapes: dict[str, Any] = {each["name"]: tuple(each["shape"]) for each in graph["inputs"]}
-    for node in graph["nodes"]:
-        shapes[node["name"]] = tuple(node["shape"])
-        shapes.update(extra_shapes(node, shapes))
+    shapes = all_shapes(graph)
     by_class = spec["name"] == "softmax-cross-entropy"
     places = shapes[spec["output"]][:-1] if by_class else shapes[spec["output"]]
     for name in (spec["target"], spec["mask"]):
-        if name and ":" in name and tuple(shapes[name]) != places:
+        if name and ":" in name and shapes[name] != places:
             raise GraphError(
                 f"The loss {spec['name']} of {spec['output']!r} needs the shape {list(places)};"
                 f" {name!r} has {list(shapes[name])}."
@@ -104,16 +102,11 @@ def regions_of(graph: Mapping[str, Any]) -> set[str]:
     return names
 
 
-def _reached_nodes(graph: Mapping[str, Any], wanted: set[str]) -> list[Mapping[str, Any]]:
-    reached = _reached(graph, sorted(wanted), through=True)
-    return [node for node in graph["nodes"] if node["name"] in reached]
-
-
-def _reached(graph: Mapping[str, Any], names: list[str], *, through: bool) -> set[str]:
+def reached(graph: Mapping[str, Any], names: Iterable[str], *, through: bool) -> set[str]:
     """The nodes that these values depend on; `through`: also by way of a node of proposals."""
-    reached = {name.partition(":")[0] for name in names}
+    found = {name.partition(":")[0] for name in names}
     for node in reversed(graph["nodes"]):
-        if node["name"] in reached and (through or node["op"] != "proposals"):
+        if node["name"] in found and (through or node["op"] != "proposals"):
             read = [*node["inputs"], *(node.get("initial") or ())]
-            reached.update(name.partition(":")[0] for name in read)
-    return reached
+            found.update(name.partition(":")[0] for name in read)
+    return found

@@ -1,7 +1,6 @@
 """The calls that a running campaign makes to whoever shows it: a terminal, a test.
 
-Four things look at what runs, each from another side:
-- ExecutionObserver (running/execute.py): called while one trial runs, by the process that runs it;
+Three things look at what runs, each from another side:
 - CampaignObserver (here): called for the whole campaign, in the same process; `dlbench run` shows
   it (cli/live.py);
 - TrialEvents (running/trial_events.py): reads the events file of one running trial;

@@ -11,6 +11,7 @@ import os
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +37,9 @@ from dlbench.datasets.store import PreparedData
 from dlbench.engines.base import Scope
 from dlbench.environments import releases
 from dlbench.errors import UserError
-from dlbench.formats import Event
 from dlbench.host.busyness import wait_until_idle
 from dlbench.monitor.rate import check_rate
 from dlbench.monitor.resources import summarise
-from dlbench.monitor.sampler import Monitor
 from dlbench.monitor.samples import read_samples
 from dlbench.plain_json import printable
 from dlbench.planning.altered import model_of, to_be_proven
@@ -58,7 +57,7 @@ from dlbench.running import origins
 from dlbench.running.bench_code import bench_digest
 from dlbench.running.campaign_observer import CampaignObserver
 from dlbench.running.certificates import certify
-from dlbench.running.execute import Execution, ExecutionObserver, execute
+from dlbench.running.execute import Execution, execute
 from dlbench.running.jobs import identified, job_of, request_of, rows_of
 from dlbench.running.leader import leader_is_known
 from dlbench.running.preparation import (
@@ -333,19 +332,6 @@ def _certify(run: CampaignRun, trials: Sequence[Trial]) -> None:
         run.observer.certified(certificate)
 
 
-class _Relay(ExecutionObserver):
-    """Passes what one trial does on to the campaign's observer."""
-
-    def __init__(self, trial: Trial, observer: CampaignObserver) -> None:
-        self._trial, self._observer = trial, observer
-
-    def event(self, event: Event) -> None:
-        self._observer.event(self._trial, event)
-
-    def tick(self, monitor: Monitor) -> None:
-        self._observer.tick(self._trial, monitor)
-
-
 def _execution(run: CampaignRun, trial: Trial) -> Execution:
     """Run the trial; where there is nothing to start, say why."""
     environment = _environment(run, trial)
@@ -369,29 +355,20 @@ def _execution(run: CampaignRun, trial: Trial) -> Execution:
         folder,
         hz=run.about.hz,
         stats=run.workshop.stats(),
-        observer=_Relay(trial, run.observer),
+        on_event=partial(run.observer.event, trial),
+        on_tick=partial(run.observer.tick, trial),
     )
-
-
-def _of_its_end(result: Mapping[str, object]) -> dict[str, object]:
-    """What the result says of the model: how it was audited, why its state was not saved."""
-    return {key: result[key] for key in ("audit", "optimizer_state") if result.get(key)}
 
 
 def _cores(scope: Scope | None) -> TrialCores:
     if scope is None:
         return TrialCores()
-    return TrialCores(
-        allotted=scope.cpus,
-        pinned=list(scope.pinned),
-        unpinned=scope.unpinned,
-        machine=os.cpu_count(),
-    )
+    return TrialCores(scope.cpus, list(scope.pinned), scope.unpinned, os.cpu_count())
 
 
-def _ended_with(result: Mapping[str, Any]) -> dict[str, str]:
-    """The digests by which trials of one seed are compared."""
-    return {name: str(result[name]) for name in DIGESTS if result.get(name)}
+def _of(trial: Trial, *names: str) -> dict[str, Any]:
+    """These fields of the trial, which its result has under the same names."""
+    return {name: getattr(trial, name) for name in names}
 
 
 def _result(
@@ -406,50 +383,36 @@ def _result(
     phases = phase_seconds(stretches)
     samples = read_samples(folder / "samples.jsonl")
     facts = {event.kind: event.fields for event in execution.events}
-    trained = facts.get("result", {}).get("samples")
+    end = facts.get("result", {})
+    # how the model was audited, why its state was not saved
+    of_its_end = {key: end[key] for key in ("audit", "optimizer_state") if end.get(key)}
     return TrialResult(
-        id=trial.id,
-        index=trial.index,
-        round=trial.round,
-        release=trial.release,
-        workload=trial.workload,
+        **_of(trial, "id", "index", "round", "release", "workload", "engine", "setting", "variant",
+              "seed", "repeat", "point"),
         device=trial.compared_device,
-        engine=trial.engine,
-        setting=trial.setting,
-        variant=trial.variant,
-        seed=trial.seed,
-        repeat=trial.repeat,
-        point=trial.point,
         outcome=execution.outcome,
         reason=execution.reason,
         started=execution.started,
         wall_s=round(execution.wall_s, 3),
         metrics=measure(execution.events, phases, step_rows),
-        resources=summarise(samples, stretches, trained) if samples else None,
+        resources=summarise(samples, stretches, end.get("samples")) if samples else None,
         curve=curve(execution.events),
         phases=phases,
-        model={**facts.get("model", {}), **_of_its_end(facts.get("result", {}))},
+        model={**facts.get("model", {}), **of_its_end},
         stack=facts.get("stack", {}),
         scale=Scale(
-            epochs=trial.epochs,
-            steps=trial.steps,
+            **_of(trial, "epochs", "steps", "threads", "cpus", "memory_bytes", "setting", "weights",
+                  "weights_file", "deterministic"),
             batch=batch,
             data=data.digest,
             source=data.source,
-            threads=trial.threads,
-            cpus=trial.cpus,
-            memory_bytes=trial.memory_bytes,
-            setting=trial.setting,
             name=trial.scale,
             rows=rows["train"] if rows else None,
             test_rows=rows["test"] if rows else None,
             changes=list(trial.changes),
-            weights=trial.weights,
-            weights_file=trial.weights_file,
-            deterministic=trial.deterministic,
         ),
         cores=_cores(execution.scope),
-        ended_with=_ended_with(facts.get("result", {})),
+        ended_with={name: str(end[name]) for name in DIGESTS if end.get(name)},
         # with confounds it is not the workload's model, whatever the certificate proves of it
         certified=False if trial.confounds else certificate.passed if certificate else None,
         certificate=certificate.key if certificate else None,
@@ -457,4 +420,4 @@ def _result(
         lock=releases.find(trial.release).lock_digest(trial.device),
         notes=[] if execution.outcome is Outcome.OK else log_tail(folder / "log.txt"),
         confounds=list(trial.confounds),
-    )
+    )  # fmt: skip

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from dlbench.campaigns.outcomes import Outcome, classify
-from dlbench.engines.base import Engine, Exit, Request, Running, Scope
+from dlbench.engines.base import Engine, Exit, Request, Scope
 from dlbench.engines.refusals import DaemonGone, GpuRefused
 from dlbench.errors import UserError
 from dlbench.formats import Event
@@ -45,16 +45,8 @@ class Execution:
     """Where it ran; None: it could not be started."""
 
 
-class ExecutionObserver:
-    """Called by `execute` while one trial runs; this one ignores all calls.
-
-    The campaign that the trial belongs to has an observer of its own (CampaignObserver)."""
-
-    def event(self, event: Event) -> None:
-        """The trial wrote an event."""
-
-    def tick(self, monitor: Monitor) -> None:
-        """About ten times a second."""
+def _ignore(_: object) -> None:
+    """Nobody looks."""
 
 
 def execute(
@@ -64,12 +56,13 @@ def execute(
     *,
     hz: float = DEFAULT_HZ,
     stats: Callable[[str], StatsStream] | None = None,
-    observer: ExecutionObserver | None = None,
+    on_event: Callable[[Event], None] = _ignore,
+    on_tick: Callable[[Monitor], None] = _ignore,
 ) -> Execution:
-    """Run the request to its end; `folder` gets its samples.jsonl and events.jsonl.
+    """Run the request to its end; `folder` gets its samples.jsonl and events.jsonl. `on_event` is
+    called for each event that the trial writes, `on_tick` about ten times a second.
 
     Ctrl-C ends it as `interrupted`; the caller decides what comes next."""
-    observer = observer or ExecutionObserver()
     started = datetime.now(UTC).isoformat(timespec="seconds")
     zero = time.monotonic()
 
@@ -98,13 +91,19 @@ def execute(
         output = OutputUse(request, running)
         try:
             monitor.start()
-            exit, verdict = _attend(running, request, events, output, monitor, observer, zero)
+            while exit is None and verdict is None:
+                exit = running.wait(_POLL_S)
+                for event in events.new():
+                    on_event(event)
+                on_tick(monitor)
+                if exit is None:
+                    verdict = _to_be_stopped(request, events, output, monitor, zero)
         except KeyboardInterrupt:
             verdict = _INTERRUPTED
         if exit is None:
             exit = running.stop() if verdict == _INTERRUPTED else running.stop(_GRACE_S)
         for event in events.rest(_DRAIN_S if verdict else None):
-            observer.event(event)
+            on_event(event)
     if verdict is None and monitor.lost_gpu is not None and exit.code != 0:
         # The trial often ends with an error of its own before the next sample shows why.
         verdict = Outcome.GPU_LOST, f"GPU {monitor.lost_gpu} vanished: the driver has lost it."
@@ -116,34 +115,20 @@ def execute(
     return replace(execution(*verdict, events.seen), scope=running.scope)
 
 
-def _attend(
-    running: Running,
-    request: Request,
-    events: TrialEvents,
-    output: OutputUse,
-    monitor: Monitor,
-    observer: ExecutionObserver,
-    zero: float,
-) -> tuple[Exit | None, tuple[Outcome, str] | None]:
-    """(exit, None) when it ended by itself; (None, verdict) when it must be stopped."""
-    while True:
-        exit = running.wait(_POLL_S)
-        for event in events.new():
-            observer.event(event)
-        observer.tick(monitor)
-        if exit is not None:
-            return exit, None
-        now = time.monotonic()
-        if monitor.lost_gpu is not None:
-            lost = f"GPU {monitor.lost_gpu} vanished while it ran: the driver has lost it."
-            return None, (Outcome.GPU_LOST, lost)
-        if events.verdict:
-            return None, events.verdict
-        limit = request.limits.seconds
-        if limit is not None and now - zero > limit:
-            return None, (Outcome.TIMEOUT, f"It reached its time limit of {limit:g} s.")
-        if output.is_over(now):
-            return None, _too_much(request)
+def _to_be_stopped(
+    request: Request, events: TrialEvents, output: OutputUse, monitor: Monitor, zero: float
+) -> tuple[Outcome, str] | None:
+    """How a running trial ends because it must be stopped; None: it may go on."""
+    now = time.monotonic()
+    if monitor.lost_gpu is not None:
+        lost = f"GPU {monitor.lost_gpu} vanished while it ran: the driver has lost it."
+        return Outcome.GPU_LOST, lost
+    if events.verdict:
+        return events.verdict
+    limit = request.limits.seconds
+    if limit is not None and now - zero > limit:
+        return Outcome.TIMEOUT, f"It reached its time limit of {limit:g} s."
+    return _too_much(request) if output.is_over(now) else None
 
 
 def _too_much(request: Request) -> tuple[Outcome, str]:

@@ -21,7 +21,7 @@ from dlbench.environments.releases import Release
 from dlbench.formats import Action, Job
 from dlbench.host import gpu_preflight
 from dlbench.monitor.gpu import digests
-from dlbench.planning.altered import Model, model_of
+from dlbench.planning.altered import model_of
 from dlbench.planning.plan import Trial
 from dlbench.planning.rows import used_rows
 from dlbench.running.bench_code import bench_digest, bench_folder
@@ -42,6 +42,8 @@ def job_of(trial: Trial, data: PreparedData, action: Action = "train") -> Job:
     release = releases.find(trial.release)
     model = model_of(trial.workload, trial.changes, trial.confounds)
     rows = rows_of(trial, data) if action == "train" else None
+    # what arrays are divided by, where a confound changes it
+    divided = {} if model.divide is None else {"divide": dict(model.divide)}
     return {
         "v": formats.VERSION,
         "id": trial.id,
@@ -58,18 +60,13 @@ def job_of(trial: Trial, data: PreparedData, action: Action = "train") -> Job:
         "graph": model.graph if action == "train" else model.proof_graph,
         "recipe": model.recipe,
         "budget": {"epochs": trial.epochs, "steps": trial.steps},
-        "data": {**data.to_job(), **_divided(model), "rows": rows},
+        "data": {**data.to_job(), **divided, "rows": rows},
         "confounds": list(model.confounds),
         "inference": trial.inference,
         "deterministic": trial.deterministic,
         "save": trial.save,
         "weights": (trial.weights or None) if action == "train" else None,
     }
-
-
-def _divided(model: Model) -> dict[str, Any]:
-    """What arrays are divided by, where a confound changes it."""
-    return {} if model.divide is None else {"divide": dict(model.divide)}
 
 
 def rows_of(trial: Trial, data: PreparedData) -> dict[str, int] | None:

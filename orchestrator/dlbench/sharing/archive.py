@@ -16,10 +16,9 @@ from typing import IO
 from dlbench.campaigns.archive_file import SUMS
 from dlbench.campaigns.array_file import open_array
 from dlbench.campaigns.certificate_file import certificate_names, read_certificates
-from dlbench.campaigns.plain_files import read_file
+from dlbench.campaigns.plain_files import ARRAYS, RESULT, TEXTS, read_file
 from dlbench.campaigns.sources import CampaignSource, open_source
 from dlbench.campaigns.trial_file import read_trial
-from dlbench.campaigns.trial_files import ARRAYS, RESULT, TEXTS
 from dlbench.errors import UserError
 from dlbench.sharing.scrub import Scrubber
 

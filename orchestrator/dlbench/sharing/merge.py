@@ -20,11 +20,10 @@ from dlbench.campaigns.about import CampaignAbout
 from dlbench.campaigns.array_file import open_array
 from dlbench.campaigns.certificate_file import read_certificate
 from dlbench.campaigns.folder import write_whole
-from dlbench.campaigns.plain_files import read_file
+from dlbench.campaigns.plain_files import ARRAYS, RESULT, TEXTS, read_file
 from dlbench.campaigns.plan_file import PlannedTrial
 from dlbench.campaigns.sources import CampaignSource, machines, open_source
 from dlbench.campaigns.trial_file import read_trial
-from dlbench.campaigns.trial_files import ARRAYS, RESULT, TEXTS
 from dlbench.campaigns.trial_result import VERSION
 from dlbench.errors import UserError
 from dlbench.formats import digest

@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from dlbench.statistics.intervals import Floats, Interval
+from dlbench.statistics.intervals import LEVEL, Floats, Interval
 from dlbench.statistics.ranks import quantile, row_medians
 
 SEED = 20210
@@ -71,15 +71,15 @@ def resample(values: Floats, seed: int = SEED, rows: int = DRAWS) -> Resamples |
 
 
 @lru_cache(maxsize=4096)
-def _tail(n: int, level: float) -> float:
+def _tail(n: int) -> float:
     """The percentile that stands for the lower end of an interval of n values."""
     from scipy.special import ndtr, stdtrit
 
-    t = float(stdtrit(n - 1, (1 - level) / 2))
+    t = float(stdtrit(n - 1, (1 - LEVEL) / 2))
     return float(ndtr(t * (n / (n - 1)) ** 0.5))
 
 
-def bootstrap_interval(draws: Floats, runs: int, level: float = 0.95) -> Interval:
+def bootstrap_interval(draws: Floats, runs: int) -> Interval:
     """The expanded percentile interval of a resampled quantity that rests on `runs` values."""
-    tail, ordered = _tail(runs, level), np.sort(draws)
-    return Interval(quantile(ordered, tail), quantile(ordered, 1 - tail), level, runs)
+    tail, ordered = _tail(runs), np.sort(draws)
+    return Interval(quantile(ordered, tail), quantile(ordered, 1 - tail), runs)

@@ -81,8 +81,6 @@ def change_points(
     alpha: float = 0.05,
     together: int = 1,
     margin: float | None = None,
-    level: float = 0.95,
-    seed: int = SEED,
 ) -> tuple[ChangePoint, ...]:
     """The changes of level, oldest first. `together`: how many histories are searched at once.
 
@@ -95,7 +93,7 @@ def change_points(
             values = values[values > 0]
         if len(values):
             points.append((point.name, values))
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(SEED)
     share = alpha / together
     cuts = _settled(points, _search(points, 0, len(points), share, rng), share, rng)
     changes = []
@@ -103,7 +101,7 @@ def change_points(
     for i, (cut, p) in enumerate(cuts):
         start, end = edges[i], edges[i + 2]
         new, old = _joined(points[cut:end]), _joined(points[start:cut])
-        size = effect(new, old, kind, level=level, seed=seed)
+        size = effect(new, old, kind)
         matters = margin is None or not inside(size.estimate, margin, kind.scale == "ratio")
         if size.direction and matters:
             names = (points[start][0], points[cut - 1][0])

@@ -15,7 +15,7 @@ from dlbench.statistics.alignment import align
 from dlbench.statistics.bootstrap import DRAWS, SEED, Resamples, resample
 from dlbench.statistics.effects import Effect, comparable_scale, measure
 from dlbench.statistics.intervals import Floats
-from dlbench.statistics.margins import Equivalence, equivalence
+from dlbench.statistics.margins import equivalence
 from dlbench.statistics.measurements import (
     TIME,
     Kind,
@@ -26,9 +26,9 @@ from dlbench.statistics.measurements import (
     reasons_alone,
     reasons_between,
 )
-from dlbench.statistics.rank_tests import RankTest, rank_sum, signed_rank
+from dlbench.statistics.rank_tests import rank_sum, signed_rank
 from dlbench.statistics.ranks import cliffs_delta, differences
-from dlbench.statistics.sample_size import SampleSize, holm, room_for_noise
+from dlbench.statistics.sample_size import SampleSize, room_for_noise
 from dlbench.statistics.summary import Summary, summarise
 from dlbench.statistics.verdicts import Decision, Verdict, judge
 from dlbench.statistics.words import count, listing, some
@@ -119,24 +119,10 @@ class Comparison:
         return f"{self.answer} {self.sample_size_sentence}"
 
 
-@dataclass(frozen=True)
-class _Tested:
-    """One comparable pair, measured and tested but not yet judged."""
-
-    names: Pair
-    effect: Effect
-    test: RankTest
-    equivalent: Equivalence | None
-    size: SampleSize
-    left_out: tuple[int, int]
-    apart: bool
-
-
 @dataclass
 class _Draws:
     """Resamples made once a group. Paired groups share the stream, so they are resampled alike."""
 
-    seed: int
     rows: int
     made: dict[tuple[str, int, frozenset[Hashable] | None], Resamples | None] = field(
         default_factory=dict
@@ -148,7 +134,7 @@ class _Draws:
         """`which`: the keys or sessions that the values are of, where they are not all."""
         key = (name, stream, which)
         if key not in self.made:
-            self.made[key] = resample(values, self.seed + stream, self.rows)
+            self.made[key] = resample(values, SEED + stream, self.rows)
         return self.made[key]
 
 
@@ -176,8 +162,6 @@ def compare(
     margin: float | None = None,
     baseline: str | None = None,
     family: int | None = None,
-    level: float = 0.95,
-    seed: int = SEED,
     draws: int = DRAWS,
 ) -> Comparison:
     """Every pair of groups (or every group against `baseline`), corrected by Holm over all of them.
@@ -188,29 +172,29 @@ def compare(
     runs = {name: ranked_values(group, kind) for name, group in groups.items()}
     alone = {name: reasons_alone(group, kind) for name, group in groups.items()}
     apart = {name: why for name, why in alone.items() if why}
-    drawn = _Draws(seed, draws)
+    drawn = _Draws(draws)
     streams = {name: number for number, name in enumerate(groups, 1)}
     together = _all_paired(runs)
 
     def described(name: str) -> Summary:
         stream, keys = (0, together) if together is not None else (streams[name], None)
         made = drawn.of(name, runs[name].finite, stream, keys)
-        return summarise(runs[name].finite, made, level, groups[name].not_numbers)
+        return summarise(runs[name].finite, made, groups[name].not_numbers)
 
     summaries = {name: described(name) for name in groups}
     ranking = _by_middle([name for name in groups if name not in apart], runs, summaries, kind)
     total = comparable_pairs(groups, kind, baseline)
     wanted = _wanted(groups, baseline, ranking, total)
     refused: dict[Pair, tuple[Reason, ...]] = {}
-    tested: list[_Tested] = []
+    tested: list[Verdict] = []
     for a, b in wanted:
         why = tuple(dict.fromkeys((*alone[a], *alone[b], *reasons_between(groups[a], groups[b]))))
         if why:
             refused[a, b] = why
         else:
             shared = family if family is not None else total
-            tested.append(_tested(a, b, runs, drawn, streams, kind, alpha, margin, shared, level))
-    judged = {(v.first, v.second): v for v in _judged(tested, total)}
+            tested.append(_tested(a, b, runs, drawn, streams, kind, alpha, margin, shared))
+    judged = {(v.first, v.second): v for v in judge(tested, total)}
     verdicts = tuple(
         judged[pair]
         if pair in judged
@@ -250,9 +234,9 @@ def _wanted(
 
 def _tested(
     a: str, b: str, runs: Mapping[str, RankedValues], drawn: _Draws, streams: Mapping[str, int],
-    kind: Kind, alpha: float, margin: float | None, family: int, level: float,
-) -> _Tested:  # fmt: skip
-    """One pair: only what was measured in the same sessions, where there is such."""
+    kind: Kind, alpha: float, margin: float | None, family: int,
+) -> Verdict:  # fmt: skip
+    """One pair, not judged yet: what was measured in the same sessions, where there is such."""
     aligned = align(runs[a], runs[b], family, alpha)
     first, second, common, size = aligned.first, aligned.second, aligned.common, aligned.size
     x, y = aligned.values
@@ -261,21 +245,24 @@ def _tested(
     else:
         test = rank_sum(x, y)
         test = replace(test, p=min(1.0, test.p * room_for_noise(len(x), len(y))))
-    effect = _effect((a, b), (first, second), common, size, drawn, streams, kind, level)
+    effect = _effect((a, b), (first, second), common, size, drawn, streams, kind)
     if effect is None:  # all that finished was measured in other sessions
-        effect = _effect((a, b), (runs[a], runs[b]), common, None, drawn, streams, kind, level)
+        effect = _effect((a, b), (runs[a], runs[b]), common, None, drawn, streams, kind)
     assert effect is not None
     failed = (int(np.count_nonzero(np.isinf(x))), int(np.count_nonzero(np.isinf(y))))
     if any(failed):
         effect = replace(effect, failed=failed, lean=test.lean, delta=cliffs_delta(x, y))
     near = equivalence(x, y, margin, kind, paired=size.paired) if margin else None
     left = (len(runs[a].values) - len(x), len(runs[b].values) - len(y))
-    return _Tested((a, b), effect, test, near, size, left, aligned.apart)
+    return Verdict(
+        a, b, kind, Decision.NOT_SHOWN, effect=effect, test=test, size=size, equivalence=near,
+        left_out=left, apart=aligned.apart,
+    )  # fmt: skip
 
 
 def _effect(
     names: Pair, runs: tuple[RankedValues, RankedValues], common: frozenset[Hashable],
-    size: SampleSize | None, drawn: _Draws, streams: Mapping[str, int], kind: Kind, level: float,
+    size: SampleSize | None, drawn: _Draws, streams: Mapping[str, int], kind: Kind,
 ) -> Effect | None:  # fmt: skip
     """Of the runs that finished; in pairs of which both did."""
     if size is not None and size.paired:
@@ -289,7 +276,7 @@ def _effect(
         if both:
             x, y = (own.only(both) for own in runs)
             made = [drawn.of(name, v, 0, both) for name, v in zip(names, (x, y), strict=True)]
-            return measure(x, y, made[0], made[1], kind, True, level)
+            return measure(x, y, made[0], made[1], kind, True)
     x, y = runs[0].finite, runs[1].finite
     if not len(x) or not len(y):
         return None
@@ -297,7 +284,7 @@ def _effect(
         drawn.of(name, own.finite, streams[name], own.session_set or None)
         for name, own in zip(names, runs, strict=True)
     ]
-    return measure(x, y, made[0], made[1], kind, False, level)
+    return measure(x, y, made[0], made[1], kind, False)
 
 
 def _failed(runs: RankedValues) -> int:
@@ -338,22 +325,3 @@ def _below_winners(ranking: Sequence[str], verdicts: Sequence[Verdict]) -> list[
                 order.remove(loser)
                 order.insert(order.index(winner) + 1, loser)
     return order
-
-
-def _judged(tested: Sequence[_Tested], total: int) -> list[Verdict]:
-    adjusted = holm([one.test.p for one in tested], total)
-    near = holm([one.equivalent.p if one.equivalent else 1.0 for one in tested], total)
-    return [
-        judge(
-            one.names,
-            one.effect,
-            one.test,
-            adjusted[i],
-            one.size,
-            one.equivalent,
-            near[i] if one.equivalent else None,
-            one.left_out,
-            one.apart,
-        )
-        for i, one in enumerate(tested)
-    ]

@@ -7,17 +7,14 @@ a ratio is asked for), whose interval is the exact rank test turned round, and C
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dlbench.statistics.bootstrap import DRAWS, SEED, Resamples, bootstrap_interval, resample
-from dlbench.statistics.intervals import RANGE, Floats, Interval, too_few_for
+from dlbench.statistics.intervals import LEVEL, RANGE, Floats, Interval, too_few
 from dlbench.statistics.measurements import TIME, Kind
-from dlbench.statistics.rank_tests import (
-    shift_of_groups,
-    shift_of_pairs,
-)
+from dlbench.statistics.rank_tests import shift_of_groups, shift_of_pairs
 from dlbench.statistics.ranks import cliffs_delta, differences, median
 from dlbench.statistics.words import number
 
@@ -97,16 +94,14 @@ def effect(
     kind: Kind = TIME,
     *,
     paired: bool = False,
-    level: float = 0.95,
-    seed: int = SEED,
     draws: int = DRAWS,
 ) -> Effect:
     """Finite values; positive ones where a ratio is asked for; in the same order where paired."""
     a = np.asarray(first, dtype=np.float64)
     b = np.asarray(second, dtype=np.float64)
     # Resampled with the same seed two groups move together; unpaired ones must not.
-    drawn_a, drawn_b = resample(a, seed, draws), resample(b, seed + (not paired), draws)
-    return measure(a, b, drawn_a, drawn_b, kind, paired, level)
+    drawn_a, drawn_b = resample(a, SEED, draws), resample(b, SEED + (not paired), draws)
+    return measure(a, b, drawn_a, drawn_b, kind, paired)
 
 
 def measure(
@@ -116,38 +111,39 @@ def measure(
     drawn_b: Resamples | None,
     kind: Kind,
     paired: bool,
-    level: float,
 ) -> Effect:
     """As `effect`, of values that have been resampled already."""
     ratio = kind.scale == "ratio"
     x, y = comparable_scale(a, b, kind)
     d = differences(x, y) if paired else None
-    shift, around = shift_of_pairs(d, level) if d is not None else shift_of_groups(x, y, level)
+    shift, around = shift_of_pairs(d, LEVEL) if d is not None else shift_of_groups(x, y, LEVEL)
     if ratio:
         estimate = median(a) / median(b)
         shift = float(np.exp(shift))
         if around:
             low, high = float(np.exp(around.low)), float(np.exp(around.high))
-            around = Interval(low, high, level, around.runs, around.method)
+            around = replace(around, low=low, high=high)
     else:
         estimate = float(d.mean()) if d is not None else float(a.mean() - b.mean())
     fewest = min(len(a), len(b))
     spread = None
     if drawn_a is not None and drawn_b is not None:
-        if too_few_for(level, fewest):
-            spread = _range(x, y, d, ratio, level)
+        if too_few(fewest):
+            spread = _range(x, y, d, ratio)
+        elif ratio:
+            spread = bootstrap_interval(drawn_a.medians / drawn_b.medians, fewest)
         else:
-            spread = bootstrap_interval(_of_draws(drawn_a, drawn_b, ratio), fewest, level)
+            spread = bootstrap_interval(drawn_a.means - drawn_b.means, fewest)
     runs = (len(a),) if paired else (len(a), len(b))
     return Effect(kind, estimate, spread, shift, around, cliffs_delta(a, b), paired, runs)
 
 
-def _range(x: Floats, y: Floats, d: Floats | None, ratio: bool, level: float) -> Interval:
+def _range(x: Floats, y: Floats, d: Floats | None, ratio: bool) -> Interval:
     """From the least difference of two runs to the greatest."""
     low, high = (d.min(), d.max()) if d is not None else (x.min() - y.max(), x.max() - y.min())
     if ratio:
         low, high = np.exp(low), np.exp(high)
-    return Interval(float(low), float(high), level, min(len(x), len(y)), RANGE)
+    return Interval(float(low), float(high), min(len(x), len(y)), method=RANGE)
 
 
 def comparable_scale(a: Floats, b: Floats, kind: Kind) -> tuple[Floats, Floats]:
@@ -164,7 +160,3 @@ def _logarithm(values: Floats) -> Floats:
     logs = values.copy()
     logs[known] = np.log(values[known])
     return logs
-
-
-def _of_draws(a: Resamples, b: Resamples, ratio: bool) -> Floats:
-    return a.medians / b.medians if ratio else a.means - b.means

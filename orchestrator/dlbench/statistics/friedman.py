@@ -28,6 +28,8 @@ _MOST_STATES = 400_000
 _MOST_DRAWN = 2_000
 _DRAWS = 20_000
 
+Method = Literal["exact", "random shuffles", "chi-square", "none"]
+
 
 @dataclass(frozen=True)
 class PostHoc:
@@ -54,7 +56,7 @@ class Friedman:
     """Workloads that not every group completed."""
     statistic: float
     p: float
-    method: Literal["exact", "random shuffles", "chi-square", "none"]
+    method: Method
     alpha: float
     critical_difference: float
     cliques: tuple[tuple[str, ...], ...]
@@ -106,33 +108,23 @@ def friedman(
     kind: Kind = TIME,
     *,
     alpha: float = 0.05,
-    seed: int = SEED,
 ) -> Friedman:
     """`table[workload][group]` is that group's median (or mean) there; NaN or no entry: none;
     infinite: it failed there."""
     groups = list(dict.fromkeys(group for row in table.values() for group in row))
-    rows: list[list[float]] = []
-    left_out: list[str] = []
-    for workload, row in table.items():
-        values_here = [row.get(group, math.nan) for group in groups]
-        if not any(map(math.isnan, values_here)):
-            rows.append(values_here)
-        else:
-            left_out.append(workload)
+    every = {name: [row.get(group, math.nan) for group in groups] for name, row in table.items()}
+    left_out = tuple(name for name, row in every.items() if any(map(math.isnan, row)))
+    rows = [row for name, row in every.items() if name not in left_out]
     n, k = len(rows), len(groups)
-    values: Floats = np.array(rows, dtype=np.float64).reshape(n, k)
+    critical = critical_difference(k, n, alpha) if n and k > 1 else math.inf
     if n < 2 or k < 2:
-        critical = critical_difference(k, n, alpha) if n and k > 1 else math.inf
-        order = tuple(groups)
         nan = (math.nan,) * k
-        none: tuple[tuple[str, ...], ...] = ()
-        left = tuple(left_out)
-        return Friedman(order, nan, n, left, 0.0, 1.0, "none", alpha, critical, none, ())
+        return Friedman(tuple(groups), nan, n, left_out, 0.0, 1.0, "none", alpha, critical, (), ())
+    values: Floats = np.array(rows, dtype=np.float64)
     ranks = np.array([midranks(row if kind.less_is_better else -row) for row in values])
-    statistic, p, method = _test(ranks, seed)
+    statistic, p, method = _test(ranks)
     means = ranks.mean(axis=0)
     by_rank = sorted(range(k), key=lambda i: (means[i], groups[i]))
-    critical = critical_difference(k, n, alpha)
     ordered = [groups[i] for i in by_rank]
     by_values = _by_signed_ranks(n, k, alpha)
     pairs = tuple(
@@ -146,7 +138,7 @@ def friedman(
         tuple(ordered),
         tuple(float(means[i]) for i in by_rank),
         n,
-        tuple(left_out),
+        left_out,
         statistic,
         p,
         method,
@@ -170,9 +162,7 @@ def _statistic(sums: Floats, ranks: Floats) -> Floats:
     return between / spread if spread else np.zeros_like(between)
 
 
-def _test(
-    ranks: Floats, seed: int
-) -> tuple[float, float, Literal["exact", "random shuffles", "chi-square"]]:
+def _test(ranks: Floats) -> tuple[float, float, Method]:
     n, k = ranks.shape
     seen = float(_statistic(ranks.sum(axis=0), ranks))
     if seen == 0:
@@ -183,7 +173,7 @@ def _test(
         sums, chances = counted
         return seen, min(1.0, float(chances[_statistic(sums, ranks) >= edge].sum())), "exact"
     if n * k <= _MOST_DRAWN:
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(SEED)
         beyond = 0
         step = max(1, 4_000_000 // (n * k))
         for start in range(0, _DRAWS, step):

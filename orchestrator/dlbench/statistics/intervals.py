@@ -7,7 +7,7 @@ shown is the range of the runs under its own name.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,8 @@ from dlbench.statistics.words import percent, together
 
 Floats = npt.NDArray[np.float64]
 RANGE = "range"
+LEVEL = 0.95
+"""Of every interval that is shown beside an estimate."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +26,8 @@ class Interval:
 
     low: float
     high: float
-    level: float
     runs: int
+    level: float = LEVEL
     method: str = "bootstrap"
 
     @property
@@ -42,15 +44,14 @@ class Interval:
 
     def inverse(self) -> Interval:
         """Of 1/x, for positive x."""
-        return Interval(1 / self.high, 1 / self.low, self.level, self.runs, self.method)
+        return replace(self, low=1 / self.high, high=1 / self.low)
 
     def negative(self) -> Interval:
-        return Interval(-self.high, -self.low, self.level, self.runs, self.method)
+        return replace(self, low=-self.high, high=-self.low)
 
     def times(self, factor: float) -> Interval:
         """In another unit."""
-        low, high = self.low * factor, self.high * factor
-        return Interval(low, high, self.level, self.runs, self.method)
+        return replace(self, low=self.low * factor, high=self.high * factor)
 
     def beside(self, estimate: float, unit: str = "") -> str:
         """`1.42 [1.38, 1.47]`; of a range `1.42 (1.38 to 1.47 in single runs)`."""
@@ -61,6 +62,6 @@ class Interval:
         return f"{shown} [{low}, {high}]"
 
 
-def too_few_for(level: float, runs: int) -> bool:
-    """Whether so few runs can have no interval of this level."""
-    return 1.0 - 2.0 ** (1 - runs) < level
+def too_few(runs: int) -> bool:
+    """Whether so few runs can have no such interval."""
+    return 1.0 - 2.0 ** (1 - runs) < LEVEL

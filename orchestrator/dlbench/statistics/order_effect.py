@@ -11,6 +11,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from dlbench.statistics.bootstrap import SEED
 from dlbench.statistics.intervals import Floats
@@ -71,7 +72,6 @@ def order_effect(
     kind: Kind = TIME,
     *,
     alpha: float = 0.01,
-    seed: int = SEED,
 ) -> OrderEffect:
     """One entry a trial in each argument: its value, group, round and position in the round."""
     every = np.asarray(values, dtype=np.float64)
@@ -82,7 +82,7 @@ def order_effect(
     turn = np.asarray(rounds, dtype=np.int64)[kept]
     position = np.asarray(positions, dtype=np.float64)[kept]
     rest = _residuals(every, labels)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(SEED)
     slope, within_p = _within(rest, turn, position, rng)
     drift, across_p = _across(rest, turn, rng)
     width = float(np.ptp(position)) if len(position) else 0.0
@@ -107,9 +107,8 @@ def _residuals(values: Floats, groups: Sequence[Hashable]) -> Floats:
 
 
 def _within(
-    rest: Floats, turn: np.ndarray[tuple[int, ...], np.dtype[np.int64]], position: Floats,
-    rng: np.random.Generator,
-) -> tuple[float, float]:  # fmt: skip
+    rest: Floats, turn: npt.NDArray[np.int64], position: Floats, rng: np.random.Generator
+) -> tuple[float, float]:
     """The slope along a round, and its p from shuffling the positions within each round."""
     order = turn.argsort(kind="stable")
     turn, position, rest = turn[order], position[order], rest[order]
@@ -136,7 +135,7 @@ def _within(
 
 
 def _across(
-    rest: Floats, turn: np.ndarray[tuple[int, ...], np.dtype[np.int64]], rng: np.random.Generator
+    rest: Floats, turn: npt.NDArray[np.int64], rng: np.random.Generator
 ) -> tuple[float, float]:
     """The slope from round to round, and its p from shuffling whole rounds."""
     rounds, owner = np.unique(turn, return_inverse=True)

@@ -61,7 +61,6 @@ class RepeatPlan:
     alpha: float
     power: float
     comparisons: int
-    spread: Spread
     paired: bool
     kind: Kind
 
@@ -111,7 +110,6 @@ def repeats_needed(
     comparisons: int = 1,
     power: float = 0.8,
     paired: bool = True,
-    seed: int = SEED,
 ) -> RepeatPlan:
     """`wanted`: a ratio other than 1, or a difference other than 0, by the metric's kind."""
     ratio = kind.scale == "ratio"
@@ -123,36 +121,32 @@ def repeats_needed(
     least = (pairs_needed if paired else runs_needed)(alpha, comparisons)
 
     def repeats(sd: float) -> int:
-        return _repeats(shift / sd, each, power, paired, least, seed) if sd else least
+        return _repeats(shift / sd, each, power, paired, least) if sd else least
 
     usual = repeats(spread.sd)
     cautious = max(usual, repeats(spread.cautious))
-    return RepeatPlan(
-        wanted, usual, cautious, least, alpha, power, comparisons, spread, paired, kind
-    )
+    return RepeatPlan(wanted, usual, cautious, least, alpha, power, comparisons, paired, kind)
 
 
-def _repeats(effect: float, alpha: float, power: float, paired: bool, least: int, seed: int) -> int:
+def _repeats(effect: float, alpha: float, power: float, paired: bool, least: int) -> int:
     normal = NormalDist()
     wanted = normal.inv_cdf(1 - alpha / 2) + normal.inv_cdf(power)
     guess = math.ceil((1 if paired else 2) * (wanted / effect) ** 2 * math.pi / 3)
     n = max(least, guess)
     if n > _MOST_SIMULATED:
         return n
-    reached = simulated_power(n, effect, alpha, paired, seed) >= power
+    reached = simulated_power(n, effect, alpha, paired) >= power
     step = -1 if reached else 1
     while n + step >= least and n + step <= 2 * _MOST_SIMULATED:
-        if (simulated_power(n + step, effect, alpha, paired, seed) >= power) != reached:
+        if (simulated_power(n + step, effect, alpha, paired) >= power) != reached:
             return n if reached else n + step
         n += step
     return n
 
 
-def simulated_power(
-    n: int, effect: float, alpha: float, paired: bool = True, seed: int = SEED
-) -> float:
+def simulated_power(n: int, effect: float, alpha: float, paired: bool = True) -> float:
     """How often the exact test sees a shift of `effect` standard deviations with n repeats."""
-    rng = np.random.default_rng([seed, n])
+    rng = np.random.default_rng([SEED, n])
     if paired:
         d = rng.normal(effect, size=(_SIMULATED, n))
         ranks = np.abs(d).argsort(axis=1).argsort(axis=1) + 1

@@ -11,8 +11,9 @@ approximation with tie and continuity correction take over, and the result says 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from statistics import NormalDist
 from typing import Literal
 
@@ -110,25 +111,27 @@ def shift_of_pairs(d: Floats, level: float) -> tuple[float, Interval | None]:
     """Hodges–Lehmann, the median of the means of two differences, with its exact interval:
     all shifts that the two-sided signed-rank test does not reject; None where n is too small."""
     n = len(d)
-    count = n * (n + 1) // 2
     below = signed_rank_critical(n, (1 - level) / 2)
-    middle = ((count - 1) // 2, count // 2)
-    if below < 0:
-        return sum(walsh_order(d, middle)) / 2, None
-    lower, upper, low, high = walsh_order(d, (*middle, below, count - 1 - below))
-    return (lower + upper) / 2, Interval(low, high, level, n, "exact")
+    return _median_and_ends(partial(walsh_order, d), n * (n + 1) // 2, below, level, n)
 
 
 def shift_of_groups(a: Floats, b: Floats, level: float) -> tuple[float, Interval | None]:
     """Hodges–Lehmann, the median of all differences a_i - b_j, with its exact interval:
     all shifts that the two-sided Mann–Whitney test does not reject."""
-    count = len(a) * len(b)
-    below = rank_sum_critical(len(a), len(b), (1 - level) / 2)
+    n, m = len(a), len(b)
+    below = rank_sum_critical(n, m, (1 - level) / 2)
+    return _median_and_ends(partial(difference_order, a, b), n * m, below, level, min(n, m))
+
+
+def _median_and_ends(
+    order: Callable[[tuple[int, ...]], list[float]], count: int, below: int, level: float, runs: int
+) -> tuple[float, Interval | None]:
+    """Of `count` ordered values: their median, and those with `below` of them outside either."""
     middle = ((count - 1) // 2, count // 2)
     if below < 0:
-        return sum(difference_order(a, b, middle)) / 2, None
-    lower, upper, low, high = difference_order(a, b, (*middle, below, count - 1 - below))
-    return (lower + upper) / 2, Interval(low, high, level, min(len(a), len(b)), "exact")
+        return sum(order(middle)) / 2, None
+    lower, upper, low, high = order((*middle, below, count - 1 - below))
+    return (lower + upper) / 2, Interval(low, high, runs, level, "exact")
 
 
 def _whole(ranks: Floats) -> tuple[tuple[int, ...], int]:

@@ -14,15 +14,26 @@ from enum import Enum
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from dlbench.statistics.bootstrap import SEED
 from dlbench.statistics.intervals import Floats
-from dlbench.statistics.ranks import median
+from dlbench.statistics.ranks import median, row_medians
 from dlbench.statistics.words import count, listing, number, percent
 
 BLOCKS = 24
 _SHUFFLES = 999
-NORMAL_MAD = 1.4826
+_ALPHA = 0.01
+LEAST_DRIFT = 0.03
+"""A change of level that is worth a word; so are these, of two levels and of slow steps."""
+LEAST_GAP = 0.05
+LEAST_LOST = 0.02
+APART = 4.5
+"""Two levels lie so many times further from each other than they are wide (Ashman's D; a uniform
+spread has 3.5)."""
+_CUTOFF = 5.0
+"""A step further than so many robust standard deviations from the median sticks out."""
+_NORMAL_MAD = 1.4826
 """What makes a normal sample's MAD its standard deviation."""
 
 
@@ -49,44 +60,37 @@ class Finding:
     p: float | None = None
 
 
-def steps_of_trial(
-    steps_ms: Sequence[float] | Floats, *, least: float = 0.03, alpha: float = 0.01
-) -> tuple[Finding, ...]:
+def steps_of_trial(steps_ms: Sequence[float] | Floats) -> tuple[Finding, ...]:
     """All that can be wrong with the steady step times of one trial."""
     steps = np.asarray(steps_ms, dtype=np.float64)
     steps = steps[np.isfinite(steps) & (steps > 0)]
     # A change of level also looks like two modes, and a second mode like many outliers.
-    first = drift(steps, least=least, alpha=alpha) or modes(steps)
+    first = _drift(steps) or _modes(steps)
     if first and first.concern is Concern.MODES:
         return (first,)
-    return tuple(finding for finding in (first, step_outliers(steps)) if finding)
+    return tuple(finding for finding in (first, _step_outliers(steps)) if finding)
 
 
-def drift(steps: Floats, *, least: float = 0.03, alpha: float = 0.01) -> Finding | None:
+def _drift(steps: Floats) -> Finding | None:
     """Whether the level of the step times changes within the trial: at once or little by little.
 
-    The steps are cut into blocks; the best split of the blocks' medians in two is held against the
-    best splits of the same medians in random order.
+    The best split of the blocks' medians in two is held against the best splits of the same medians
+    in random order.
     """
     n = len(steps)
-    blocks = min(BLOCKS, n // 5)
-    if blocks < 8:
+    levels = block_levels(steps[None, :])
+    if levels is None or np.ptp(levels) < math.log1p(LEAST_DRIFT):
         return None
-    each = n // blocks
-    levels = np.median(steps[: each * blocks].reshape(blocks, each), axis=1)
-    if levels.max() / levels.min() - 1 < least:
+    scores, splits, changes = best_split(levels)
+    logs, blocks = levels[0], levels.shape[1]
+    at, change = int(splits[0]), math.expm1(changes[0])
+    if abs(change) < LEAST_DRIFT:
         return None
-    logs = np.log(levels)
-    score, split = best_split(logs[None, :])
-    at = int(split[0])
-    change = math.exp(logs[at:].mean() - logs[:at].mean()) - 1
-    if abs(change) < least:
+    shuffled, _, _ = best_split(logs[_orders(blocks)])
+    p = (1 + int(np.count_nonzero(shuffled >= scores[0] * (1 - 1e-9)))) / (1 + _SHUFFLES)
+    if p > _ALPHA:
         return None
-    shuffled, _ = best_split(logs[_orders(blocks)])
-    p = (1 + int(np.count_nonzero(shuffled >= score[0] * (1 - 1e-9)))) / (1 + _SHUFFLES)
-    if p > alpha:
-        return None
-    step = at * each
+    step = at * (n // blocks)
     slope = theil_sen(logs)
     line = logs - slope * np.arange(blocks)
     sudden = _squares(logs[:at]) + _squares(logs[at:]) <= _squares(line)
@@ -118,39 +122,55 @@ def _squares(values: Floats) -> float:
 
 
 @lru_cache(maxsize=32)
-def _orders(n: int) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
+def _orders(n: int) -> npt.NDArray[np.intp]:
     return np.random.default_rng([SEED, n]).random((_SHUFFLES, n)).argsort(axis=1)
 
 
-def best_split(rows: Floats) -> tuple[Floats, Floats]:
-    """For each row: how far apart its best two parts lie, and where the second begins."""
+def block_levels(rows: Floats) -> Floats | None:
+    """The steps of each row cut into blocks: the logarithms of their medians; None for too few."""
+    count, n = rows.shape
+    blocks = min(BLOCKS, n // 5)
+    if blocks < 8:
+        return None
+    each = n // blocks
+    parts = np.sort(rows[:, : each * blocks].reshape(count, blocks, each), axis=2)
+    levels: Floats = np.log(row_medians(parts))
+    return levels
+
+
+def best_split(rows: Floats) -> tuple[Floats, npt.NDArray[np.intp], Floats]:
+    """For each row: how far apart its best two parts lie in standard errors, where the second
+    begins, and how much higher it is."""
     n = rows.shape[1]
     sizes = np.arange(1, n)
     left = rows.cumsum(axis=1)[:, :-1]
     total = rows.sum(axis=1, keepdims=True)
     scores = np.abs(left - total * sizes / n) / np.sqrt(sizes * (n - sizes) / n)
     best = scores.argmax(axis=1)
-    return scores[np.arange(len(rows)), best], (best + 1).astype(np.float64)
+    at = np.arange(len(rows)), best
+    higher = (total[:, 0] - left[at]) / (n - 1 - best) - left[at] / (best + 1)
+    return scores[at], best + 1, higher
 
 
-def outlying(values: Floats, cutoff: float = 5.0) -> tuple[int, ...]:
-    """Which values lie more than `cutoff` robust standard deviations from the median."""
-    if len(values) < 5:
-        return ()
-    away = np.abs(values - median(values))
+def far_above(logs: Floats, slack: float = 1.0) -> npt.NDArray[np.bool_]:
+    """Which values of each row lie too many robust standard deviations above its median."""
+    middle = row_medians(np.sort(logs, axis=1))[:, None]
+    away = np.abs(logs - middle)
     # Where most values are the same the MAD is zero; the mean distance still tells.
-    spread = NORMAL_MAD * median(away) or 1.2533 * float(away.mean())
-    return tuple(np.flatnonzero(away > cutoff * spread).tolist()) if spread else ()
+    mad = row_medians(np.sort(away, axis=1))
+    spread = np.where(mad > 0, _NORMAL_MAD * mad, 1.2533 * away.mean(axis=1))[:, None]
+    above: npt.NDArray[np.bool_] = (away > _CUTOFF * spread * slack) & (logs > middle)
+    return above
 
 
-def step_outliers(steps: Floats, *, cutoff: float = 5.0, least: float = 0.02) -> Finding | None:
-    """Steps that stick out, where together they cost more than `least` of the time."""
-    if len(steps) < 5 or steps.min() <= 0:
+def _step_outliers(steps: Floats) -> Finding | None:
+    """Steps that stick out, where together they cost more than `LEAST_LOST` of the time."""
+    if len(steps) < 5:
         return None
     middle = median(steps)
-    slow = [i for i in outlying(np.log(steps), cutoff) if steps[i] > middle]
-    extra = float((steps[slow] - middle).sum() / steps.sum()) if slow else 0.0
-    if extra < least:
+    slow = np.flatnonzero(far_above(np.log(steps)[None, :])[0] & (steps > middle))
+    extra = float((steps[slow] - middle).sum() / steps.sum())
+    if extra < LEAST_LOST:
         return None
     most = number(float(steps.max()) / middle, 3)
     said = (
@@ -161,7 +181,7 @@ def step_outliers(steps: Floats, *, cutoff: float = 5.0, least: float = 0.02) ->
 
 
 def outlying_trials(
-    values: Sequence[float] | Floats, *, groups: int = 1, alpha: float = 0.01
+    values: Sequence[float] | Floats, *, groups: int = 1, alpha: float = _ALPHA
 ) -> tuple[int, ...]:
     """Which trials of one group stick out: Rosner's test, of logarithms where these exist. Of so
     many `groups` of normal noise, a share of alpha has any such trial."""
@@ -173,10 +193,10 @@ def outlying_trials(
 
 
 def trial_outliers(
-    values: Sequence[float] | Floats, names: Sequence[str], *, groups: int = 1, alpha: float = 0.01
+    values: Sequence[float] | Floats, names: Sequence[str], *, groups: int = 1
 ) -> Finding | None:
     """Trials of one group that stick out. They are named and never left out."""
-    odd = list(outlying_trials(values, groups=groups, alpha=alpha))
+    odd = list(outlying_trials(values, groups=groups))
     if not odd:
         return None
     every = np.asarray(values, dtype=np.float64)
@@ -217,32 +237,37 @@ def beyond_noise(values: Floats, alpha: float) -> tuple[int, ...]:
     return tuple(sorted(removed[:found]))
 
 
-def modes(values: Floats, *, least: float = 0.05, apart: float = 4.5) -> Finding | None:
-    """A hint that the values have two levels (two kernels, two clock speeds), not one.
-
-    The best cut of the sorted values in two parts, each a tenth at least, that lie `apart` times
-    further from each other than they are wide (Ashman's D; a uniform spread has 3.5).
-    """
+def _modes(values: Floats) -> Finding | None:
+    """A hint that the values have two levels (two kernels, two clock speeds), not one."""
     n = len(values)
-    if n < 20 or values.min() <= 0:
+    if n < 20:
         return None
-    x = np.log(np.sort(values))
-    fewest = max(3, n // 10)
-    sizes = np.arange(1, n)
-    sums, squares = x.cumsum(), (x**2).cumsum()
-    left, right = sums[:-1] / sizes, (sums[-1] - sums[:-1]) / (n - sizes)
-    variance_left = squares[:-1] / sizes - left**2
-    variance_right = (squares[-1] - squares[:-1]) / (n - sizes) - right**2
-    within = sizes * variance_left + (n - sizes) * variance_right
-    cut = fewest - 1 + int(within[fewest - 1 : n - fewest].argmin())
-    gap = float(right[cut] - left[cut])
-    width = math.sqrt(max(0.0, float(variance_left[cut] + variance_right[cut])) / 2)
-    if math.expm1(gap) < least or gap < apart * width:
+    size, left, right, width = (float(of[0]) for of in two_levels(np.log(np.sort(values))[None, :]))
+    gap = right - left
+    if math.expm1(gap) < LEAST_GAP or gap < APART * width:
         return None
-    low, high = number(math.exp(left[cut])), number(math.exp(right[cut]))
-    share = percent((n - 1 - cut) / n)
+    low, high, share = number(math.exp(left)), number(math.exp(right)), percent((n - size) / n)
     said = f"The steps have two levels, about {low} ms and {high} ms ({share} of them)."
     return Finding(Concern.MODES, said, math.expm1(gap))
+
+
+def two_levels(rows: Floats) -> tuple[npt.NDArray[np.intp], Floats, Floats, Floats]:
+    """The best cut of each row of sorted values in two parts, each a tenth at least: the size of
+    the first part, the mean of either part, and how wide they are."""
+    count, n = rows.shape
+    fewest = max(3, n // 10)
+    centre = rows.mean(axis=1, keepdims=True)  # about it, no digits are lost in the squares
+    x = rows - centre
+    sums, squares = x.cumsum(axis=1), (x**2).cumsum(axis=1)
+    sizes = np.arange(fewest, n - fewest + 1)
+    left, left_squares = sums[:, sizes - 1] / sizes, squares[:, sizes - 1]
+    right = (sums[:, -1:] - sums[:, sizes - 1]) / (n - sizes)
+    variance_left = left_squares / sizes - left**2
+    variance_right = (squares[:, -1:] - left_squares) / (n - sizes) - right**2
+    best = (sizes * variance_left + (n - sizes) * variance_right).argmin(axis=1)
+    at = np.arange(count), best
+    width = np.sqrt(np.maximum(0.0, (variance_left + variance_right)[at]) / 2)
+    return sizes[best], left[at] + centre[:, 0], right[at] + centre[:, 0], width
 
 
 @dataclass(frozen=True)
@@ -261,7 +286,7 @@ def noisy_machine(
     usable = [t for t in trials if t.n and t.median > 0]
     if len(usable) < 3:
         return ()
-    own = [NORMAL_MAD * t.mad / t.median for t in usable]
+    own = [_NORMAL_MAD * t.mad / t.median for t in usable]
     inside = float(np.median(own))
     # The standard error of a median of n steps.
     expected = float(

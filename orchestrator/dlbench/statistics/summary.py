@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dlbench.statistics.bootstrap import Resamples, bootstrap_interval
-from dlbench.statistics.intervals import RANGE, Floats, Interval, too_few_for
+from dlbench.statistics.intervals import RANGE, Floats, Interval, too_few
 from dlbench.statistics.measurements import Kind
 from dlbench.statistics.ranks import median, quantile
 from dlbench.statistics.words import count, number
@@ -53,9 +53,7 @@ class Summary:
         return f"{said}, {at.name} {number(at.low)} to {number(at.high)}."
 
 
-def summarise(
-    values: Floats, drawn: Resamples | None, level: float, not_numbers: int = 0
-) -> Summary:
+def summarise(values: Floats, drawn: Resamples | None, not_numbers: int = 0) -> Summary:
     """Of finite values; `drawn` is what resampling them gave."""
     n = len(values)
     if not n:
@@ -67,9 +65,9 @@ def summarise(
     )
 
     def interval_of(draws: Floats) -> Interval:
-        if too_few_for(level, n):
-            return Interval(low, high, level, n, RANGE)
-        return bootstrap_interval(draws, n, level)
+        if too_few(n):
+            return Interval(low, high, n, method=RANGE)
+        return bootstrap_interval(draws, n)
 
     same = low == high
     sd = None if n < 2 else 0.0 if same else float(values.std(ddof=1))

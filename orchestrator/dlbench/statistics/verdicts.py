@@ -8,14 +8,15 @@ large it is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from dlbench.statistics.effects import Effect
 from dlbench.statistics.margins import Equivalence, within_margin
 from dlbench.statistics.measurements import Kind, Reason
 from dlbench.statistics.rank_tests import RankTest
-from dlbench.statistics.sample_size import SampleSize
+from dlbench.statistics.sample_size import SampleSize, holm
 from dlbench.statistics.words import (
     TOO_FEW_RUNS,
     TOO_FEW_TO_TELL,
@@ -50,7 +51,6 @@ class Verdict:
     """The test's p after Holm's correction."""
     size: SampleSize | None = None
     equivalence: Equivalence | None = None
-    equivalence_adjusted: float | None = None
     left_out: tuple[int, int] = (0, 0)
     """Runs of either group that have no partner in the other."""
     apart: bool = False
@@ -128,7 +128,7 @@ class Verdict:
             within = within_margin(self.equivalence.margin, self.kind)
             return f"{pair} are equivalent {within}: {seen}"
         if adjusted <= size.alpha:
-            # Only the direction is missing: see `judge`.
+            # Only the direction is missing: see `_decision`.
             return f"{pair} are not shown to differ in one direction: {seen}"
         return f"{pair} are not shown to differ: {seen}"
 
@@ -144,59 +144,28 @@ def observed(effect: Effect, first: str, second: str) -> str:
     return f"{what} of {first} {joined} {second} is {effect.from_first()}"
 
 
-def judge(
-    verdict_of: tuple[str, str],
-    effect: Effect,
-    test: RankTest,
-    adjusted: float,
-    size: SampleSize,
-    equivalent: Equivalence | None = None,
-    equivalent_adjusted: float | None = None,
-    left_out: tuple[int, int] = (0, 0),
-    apart: bool = False,
-) -> Verdict:
-    """The one decision that the numbers allow.
+def judge(tested: Sequence[Verdict], family: int) -> list[Verdict]:
+    """Each with the one decision that its numbers allow, after Holm's correction over `family`
+    comparisons."""
+    adjusted = holm([v.test.p if v.test else 1.0 for v in tested], family)
+    near = holm([v.equivalence.p if v.equivalence else 1.0 for v in tested], family)
+    return [
+        replace(v, decision=_decision(v, adjusted[i], near[i]), adjusted=adjusted[i])
+        for i, v in enumerate(tested)
+    ]
+
+
+def _decision(verdict: Verdict, adjusted: float, near: float) -> Decision:
+    """`adjusted` and `near`: the p of its test and of its equivalence, corrected.
 
     A margin says which differences do not matter: a pair shown to lie within it is equivalent, even
     where the test resolves a smaller difference. A difference counts only where the estimate and
     the ranks agree on its direction.
     """
-    alpha = size.alpha
-    if equivalent is not None and equivalent_adjusted is not None and equivalent_adjusted <= alpha:
-        decision = Decision.EQUIVALENT
-    elif adjusted <= alpha and effect.direction:
-        decision = Decision.BETTER if effect.first_is_better else Decision.WORSE
-    elif not size.enough:
-        decision = Decision.TOO_FEW
-    else:
-        decision = Decision.NOT_SHOWN
-    return Verdict(
-        *verdict_of,
-        kind=effect.kind,
-        decision=decision,
-        effect=effect,
-        test=test,
-        adjusted=adjusted,
-        size=size,
-        equivalence=equivalent,
-        equivalence_adjusted=equivalent_adjusted,
-        left_out=left_out,
-        apart=apart,
-    )
-
-
-def judge_again(verdict: Verdict, adjusted: float, near: float) -> Verdict:
-    """The same pair after another correction, because its family is larger."""
-    effect, test, size = verdict.effect, verdict.test, verdict.size
-    assert effect is not None and test is not None and size is not None
-    return judge(
-        (verdict.first, verdict.second),
-        effect,
-        test,
-        adjusted,
-        size,
-        verdict.equivalence,
-        near if verdict.equivalence else None,
-        verdict.left_out,
-        verdict.apart,
-    )
+    effect, size = verdict.effect, verdict.size
+    assert effect is not None and size is not None
+    if verdict.equivalence is not None and near <= size.alpha:
+        return Decision.EQUIVALENT
+    if adjusted <= size.alpha and effect.direction:
+        return Decision.BETTER if effect.first_is_better else Decision.WORSE
+    return Decision.NOT_SHOWN if size.enough else Decision.TOO_FEW

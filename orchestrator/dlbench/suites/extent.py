@@ -72,13 +72,14 @@ class BadExtent(ValueError):
 
 
 _LISTS = ("workloads", "releases", "devices", "settings", "notes")
-_NUMBERS = {
+NUMBERS = {
     "repeats": (1, 100_000),
     "epochs": (1, 10**9),
     "steps": (1, 10**12),
     "seed": (0, 2**31 - 1),
     "rows": (2, 10**12),
 }
+"""From least to most, in a suite's file and on the command line."""
 
 
 def checked(key: str, value: Any, place: str = "") -> Any:
@@ -88,8 +89,8 @@ def checked(key: str, value: Any, place: str = "") -> Any:
         if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
             return tuple(value)
         raise BadExtent(where, "a list of strings")
-    if key in _NUMBERS:
-        least, most = _NUMBERS[key]
+    if key in NUMBERS:
+        least, most = NUMBERS[key]
         if type(value) is int and least <= value <= most:
             return value
         raise BadExtent(where, f"a whole number from {least} to {most:,}")
@@ -122,8 +123,8 @@ def checked(key: str, value: Any, place: str = "") -> Any:
 def _seeds(value: Any, where: str) -> Any:
     if value in ("each", "same"):
         return value
-    least, most = _NUMBERS["seed"]
-    several = isinstance(value, list) and 0 < len(value) <= _NUMBERS["repeats"][1]
+    least, most = NUMBERS["seed"]
+    several = isinstance(value, list) and 0 < len(value) <= NUMBERS["repeats"][1]
     if several and all(type(seed) is int and least <= seed <= most for seed in value):
         return tuple(value)
     raise BadExtent(where, f'"each", "same" or a list of whole numbers from {least} to {most:,}')

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated
 
 import pytest
 import typer
@@ -17,7 +16,7 @@ from typer.testing import CliRunner
 from dlbench.campaigns.folder import Campaign
 from dlbench.cli.options import command_of
 from dlbench.cli.run import RunOptions, _without_paths
-from dlbench.planning.choices import Choices, Option
+from dlbench.planning.choices import Choices, choice
 from dlbench.sharing.merge import merge
 from tests.orchestrator.command import Command
 
@@ -79,7 +78,7 @@ def test_a_release_can_be_named_in_two_ways() -> None:
 def test_a_new_field_is_a_new_option() -> None:
     @dataclass(frozen=True)
     class Larger(Choices):
-        colour: Annotated[str | None, Option("--colour", "A colour.", "NAME")] = None
+        colour: str | None = choice("--colour", "A colour.", "NAME")
 
     assert parsed("--colour", "red", kind=Larger) == Larger(colour="red")
 

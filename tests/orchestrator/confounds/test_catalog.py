@@ -16,7 +16,7 @@ from dlbench.confounds.rebuilding import rebuilt
 from dlbench.errors import UserError
 from dlbench.planning import recipes
 from dlbench.planning.altered import check, model_of
-from dlbench.planning.changes import recipe_of
+from dlbench.planning.changes import workload_of
 from dlbench.planning.graph import Graph, count_parameters
 from dlbench.studies import reading
 from tests.bench.random_graphs import Dice, arrays_for, drawn
@@ -237,7 +237,7 @@ def test_what_is_so_already_is_refused_alone_and_left_in_a_study() -> None:
     text = ("other-optimizer:to=adam",)
     assert "its optimiser is adam" in check("cifar10-resnet18", changes, text)
     model = model_of("cifar10-resnet18", changes, text)
-    assert model.recipe == recipe_of("cifar10-resnet18", changes)
+    assert model.recipe == workload_of("cifar10-resnet18", changes).recipe
     with pytest.raises(AlreadySo):
         own = Altered(workloads.find("cifar10-resnet18").graph, model.recipe, {})
         catalog.apply(own, text, strict=True)

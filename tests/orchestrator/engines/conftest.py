@@ -36,12 +36,12 @@ def campaign() -> str:
 
 
 def write_bench(folder: Path, program: str) -> Path:
-    """A folder with a package `bench` that runs `program`."""
+    """A package `bench` that runs `program`, in `folder`."""
     package = folder / "bench"
     package.mkdir(parents=True, exist_ok=True)
     (package / "__init__.py").write_text("")
     (package / "__main__.py").write_text(textwrap.dedent(program))
-    return folder
+    return package
 
 
 @pytest.fixture

@@ -38,9 +38,9 @@ def test_ok(bed: Bed, request_for: RequestFor) -> None:
     assert "on stderr" in log
 
 
-def test_the_folder_that_is_the_package_works_too(bed: Bed, request_for: RequestFor) -> None:
+def test_the_program_is_the_package_bench(bed: Bed, request_for: RequestFor) -> None:
     request = request_for("import bench; print(bench.__name__)")
-    assert run(bed, replace(request, bench=request.bench / "bench")).code == 0
+    assert run(bed, request).code == 0
     assert request.log.read_text() == "bench\n"
 
 
@@ -56,13 +56,13 @@ def test_exit_codes(bed: Bed, request_for: RequestFor, program: str, code: int) 
     assert run(bed, request_for(program)).code == code
 
 
-def test_poll_and_wait_say_none_while_it_runs(bed: Bed, request_for: RequestFor) -> None:
+def test_wait_says_none_while_it_runs(bed: Bed, request_for: RequestFor) -> None:
     running = bed.start(request_for("import sys; sys.stdin.read()"))
-    assert running.poll() is None
+    assert running.wait(0) is None
     assert running.wait(0.2) is None
     assert running.scope.pid > 0
     assert running.stop(0.5).code != 0
-    assert running.poll() is not None
+    assert running.wait(0) is not None
 
 
 def test_only_the_variables_of_the_request_come_through(

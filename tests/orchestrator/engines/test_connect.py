@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dlbench.engines.connect import Endpoint, NoDaemon, available, connect, endpoints
+from dlbench.engines.connect import Endpoint, NoDaemon, connect, endpoints, first_that_answers
 from dlbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -96,7 +96,6 @@ def test_a_dead_daemon_says_what_was_tried(home: Path, monkeypatch: pytest.Monke
     assert str(gone) in dead.value.problem
     assert "nothing listens there" in dead.value.problem
     assert "--engine process" in dead.value.remedy
-    assert available() is None
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
     with pytest.raises(NoDaemon, match="there is no such socket"):
         connect()
@@ -131,8 +130,7 @@ def test_found_through_a_context_and_a_podman_socket(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    address = available()
-    assert address is not None
+    address = first_that_answers()[0].url
     for name in list(os.environ):
         if name.startswith("DOCKER_"):
             monkeypatch.delenv(name)
@@ -146,7 +144,7 @@ def test_found_through_a_context_and_a_podman_socket(
     podman.mkdir(parents=True)
     (podman / "podman.sock").symlink_to(address.removeprefix("unix://"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
-    assert available() == f"unix://{podman}/podman.sock"
+    assert first_that_answers()[0].url == f"unix://{podman}/podman.sock"
 
 
 @pytest.mark.docker

@@ -76,7 +76,7 @@ LOOK_AROUND = """
 def test_the_locks_seen_from_inside(docker_bed: Bed, request_for: RequestFor) -> None:
     request = replace(request_for(LOOK_AROUND), limits=Limits(pids=50))
     # Only the mount stands between the trial and these.
-    for file in (request.job, request.data / "numbers.txt", request.bench / "bench/__main__.py"):
+    for file in (request.job, request.data / "numbers.txt", request.bench / "__main__.py"):
         file.chmod(0o666)
     running = docker_bed.start(request)
     ended = running.wait(60)
@@ -236,10 +236,10 @@ def _pump(source: socket.socket, sink: socket.socket) -> None:
 def proxy(
     docker_client: docker.DockerClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Proxy]:
-    from dlbench.engines.connect import available
+    from dlbench.engines.connect import first_that_answers
 
-    address = available()
-    assert address is not None and address.startswith("unix://")
+    address = first_that_answers()[0].url
+    assert address.startswith("unix://")
     way = Proxy(tmp_path / "d.sock", address.removeprefix("unix://"))
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path / 'd.sock'}")
     yield way

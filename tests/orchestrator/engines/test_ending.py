@@ -97,7 +97,7 @@ name, campaign, environment, folder, secret = sys.argv[1:]
 folder = Path(folder)
 engine = DockerEngine(connect()) if name == "docker" else ProcessEngine(name == "process")
 running = engine.start(Request(
-    trial="trial-1", campaign=campaign, environment=environment, bench=folder / "code",
+    trial="trial-1", campaign=campaign, environment=environment, bench=folder / "code/bench",
     job=folder / "job.json", data=folder / "data", out=folder / "out", log=folder / "log.txt",
     variables={"SECRET": secret},
 ))
@@ -198,5 +198,5 @@ def test_sweep_ends_its_campaign_and_no_other(
     ended = mine.wait(30)
     assert ended is not None
     assert ended.code == -signal.SIGKILL
-    assert neighbour.poll() is None
+    assert neighbour.wait(0) is None
     assert len(marked(f"next-{campaign}")) == 3

@@ -83,7 +83,7 @@ class Engine(DockerEngine):
         return running
 
 request = Request(
-    trial="t", campaign="passthrough", environment=image, bench=folder / "code",
+    trial="t", campaign="passthrough", environment=image, bench=folder / "code/bench",
     job=folder / "job.json", data=folder / "data", out=folder / "out", log=folder / "log.txt",
     gpus=gpus, variables={"BENCH_GPUS": ",".join(digests(gpus)), **variables},
 )

@@ -118,4 +118,4 @@ def test_a_trial_cannot_make_sweep_touch_other_groups(
     real = tmp_path / "cache/running/dlbench@somebody-else@trial-1/group.json"
     (forged / "group.json").write_text(real.read_text() if real.exists() else "{}")
     assert process_bed.engine.sweep(campaign) == []
-    assert other.poll() is None
+    assert other.wait(0) is None

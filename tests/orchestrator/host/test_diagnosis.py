@@ -48,7 +48,7 @@ def test_a_noisy_machine_is_said_to_be_noisy(
 
 
 def test_a_gpu_is_compared_with_what_releases_need(monkeypatch: pytest.MonkeyPatch) -> None:
-    old = gpu.Device(0, "An old card", "GPU-1", 1 << 30, "3.0")
+    old = gpu.Device("An old card", 1 << 30, "3.0", index=0, uuid="GPU-1")
     seen = gpu.Inventory((old,), driver="300.0")
     monkeypatch.setattr(gpu, "inventory", lambda: seen)
     found = list(diagnosis._gpus())
@@ -59,7 +59,7 @@ def test_a_gpu_is_compared_with_what_releases_need(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_hopeless_pair_names_what_would_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    card = gpu.Device(0, "A card", "GPU-1", 8 << 30, "7.0")
+    card = gpu.Device("A card", 8 << 30, "7.0", index=0, uuid="GPU-1")
     monkeypatch.setattr(gpu, "inventory", lambda: gpu.Inventory((card,), driver="440.33"))
     said = by_topic(list(diagnosis._gpus()))["mxnet@1.9.1 on GPU 0"].text
     assert "needs driver 450.80.02 or newer; this machine has 440.33." in said
@@ -68,9 +68,9 @@ def test_a_hopeless_pair_names_what_would_work(monkeypatch: pytest.MonkeyPatch) 
 
 def test_gpus_of_one_kind_are_spoken_of_once(monkeypatch: pytest.MonkeyPatch) -> None:
     cards = (
-        gpu.Device(0, "A", "GPU-1", 8 << 30, "8.6", processes=2),
-        gpu.Device(1, "B", "GPU-2", 8 << 30, "7.0"),
-        gpu.Device(2, "A", "GPU-3", 8 << 30, "8.6"),
+        gpu.Device("A", 8 << 30, "8.6", processes=2, index=0, uuid="GPU-1"),
+        gpu.Device("B", 8 << 30, "7.0", index=1, uuid="GPU-2"),
+        gpu.Device("A", 8 << 30, "8.6", index=2, uuid="GPU-3"),
     )
     monkeypatch.setattr(gpu, "inventory", lambda: gpu.Inventory(cards, driver="600.10"))
     found = by_topic(list(diagnosis._gpus()))

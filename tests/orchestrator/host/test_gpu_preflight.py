@@ -27,7 +27,7 @@ def see(
     monkeypatch: pytest.MonkeyPatch, *generations: str, driver: str = "535.104.05", busy: int = 0
 ) -> None:
     cards = [
-        Device(i, f"Card {i}", f"GPU-{i}{i}{i}{i}", 8 << 30, compute, processes=busy)
+        Device(f"Card {i}", 8 << 30, compute, processes=busy, index=i, uuid=f"GPU-{i}{i}{i}{i}")
         for i, compute in enumerate(generations)
     ]
     seen = Inventory(tuple(cards), driver, "12.2", None if cards else "No driver is loaded.")

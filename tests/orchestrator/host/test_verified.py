@@ -137,7 +137,10 @@ def test_archives_are_untried_until_a_release_was_proven_with_them(catalog: Path
 def test_of_several_gpus_the_one_that_was_used_is_named(
     catalog: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cards = (Device(0, "Tesla V100", "GPU-1", None, "7.0"), Device(1, "T4", "GPU-2", None, "7.5"))
+    cards = (
+        Device("Tesla V100", None, "7.0", index=0, uuid="GPU-1"),
+        Device("T4", None, "7.5", index=1, uuid="GPU-2"),
+    )
     monkeypatch.setattr(verified, "inventory", lambda: Inventory(cards, "535.104.05"))
     line, _ = verified.record(proofs("mxnet@1.9.1"), "gpu", "gpu")
     assert '"gpu: Tesla V100, driver' in line
@@ -146,7 +149,7 @@ def test_of_several_gpus_the_one_that_was_used_is_named(
 
 
 def test_a_gpu_is_named_and_asked_for(catalog: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = Inventory((Device(0, "Tesla V100", "GPU-1", None, "7.0"),), "535.104.05")
+    seen = Inventory((Device("Tesla V100", None, "7.0", index=0, uuid="GPU-1"),), "535.104.05")
     monkeypatch.setattr(verified, "inventory", lambda: seen)
     line, request = verified.record(proofs("mxnet@1.9.1"), "gpu", "gpu")
     assert 'verified "gpu: Tesla V100, driver 535.104.05"' in line

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dlbench.engines.base import Scope
-from dlbench.monitor.cgroup2 import CgroupV2
+from dlbench.monitor.cgroup import CgroupV2
 from dlbench.monitor.daemon import DaemonStats, reading_of
 from dlbench.monitor.samples import Reading
 from dlbench.monitor.source import Gone, choose

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields
-from typing import get_args, get_type_hints
 
-from dlbench.planning.choices import Choices, Option
+from dlbench.planning.choices import Choices
 
 
 def test_what_is_recorded_is_read() -> None:
@@ -20,7 +19,6 @@ def test_other_versions_recorded_less_or_more() -> None:
 
 
 def test_every_choice_has_its_own_option() -> None:
-    hints = get_type_hints(Choices, include_extras=True)
-    options = [get_args(hints[field.name])[1] for field in fields(Choices)]
-    assert all(isinstance(option, Option) and option.help for option in options)
-    assert len({option.flag for option in options}) == len(options)
+    options = [field.metadata for field in fields(Choices)]
+    assert all(option["flag"] and option["help"] for option in options)
+    assert len({option["flag"] for option in options}) == len(options)

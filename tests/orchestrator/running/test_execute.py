@@ -16,7 +16,7 @@ from dlbench.errors import UserError
 from dlbench.formats import Event
 from dlbench.monitor.sampler import Monitor
 from dlbench.monitor.samples import read_samples
-from dlbench.running.execute import ExecutionObserver, execute
+from dlbench.running.execute import execute
 
 _WRITES = """
 import json, sys, time
@@ -27,18 +27,6 @@ def event(kind, **fields):
 event("hello", bench="1", python="3", pid=1)
 """
 _RESULT = 'event("result", metrics={}, loss=0.5, epochs=1, steps=1, samples=1); event("end")\n'
-
-
-class Recorder(ExecutionObserver):
-    def __init__(self) -> None:
-        self.kinds: list[str] = []
-        self.ticks = 0
-
-    def event(self, event: Event) -> None:
-        self.kinds.append(event.kind)
-
-    def tick(self, monitor: Monitor) -> None:
-        self.ticks += 1
 
 
 def request(folder: Path, program: str, limits: Limits | None = None) -> Request:
@@ -55,13 +43,16 @@ def request(folder: Path, program: str, limits: Limits | None = None) -> Request
 
 
 def test_everything_is_observed_and_kept(tmp_path: Path) -> None:
-    observer = Recorder()
+    seen: list[Event] = []
+    ticks: list[Monitor] = []
     wanted = request(tmp_path, f"print('a word'); time.sleep(0.3)\n{_RESULT}")
-    execution = execute(ProcessEngine(), wanted, tmp_path, hz=10, observer=observer)
+    execution = execute(
+        ProcessEngine(), wanted, tmp_path, hz=10, on_event=seen.append, on_tick=ticks.append
+    )
     assert execution.outcome is Outcome.OK, execution.reason
-    assert observer.kinds == [event.kind for event in execution.events]
-    assert observer.kinds == ["hello", "result", "end"]
-    assert observer.ticks >= 1
+    assert seen == list(execution.events)
+    assert [event.kind for event in seen] == ["hello", "result", "end"]
+    assert ticks
     assert execution.wall_s >= 0.3
     assert len((tmp_path / "events.jsonl").read_text().splitlines()) == 3
     samples = read_samples(tmp_path / "samples.jsonl")
