@@ -18,7 +18,3 @@ def written(value: float | None, digits: int = 3) -> str:
     while 0 < size < 1 and decimals < 6:
         size, decimals = size * 10, decimals + 1
     return f"{value:.{decimals}f}"
-
-
-def ratio(value: float) -> str:
-    return f"×{value:,.0f}" if value >= 100 else f"×{value:.{1 if value >= 10 else 2}f}"
