@@ -16,46 +16,44 @@ if TYPE_CHECKING:
     from dlbench.report.material import Material
 
 
-def register(app: typer.Typer) -> None:
-    @app.command("show")
-    def show(
-        folder: CampaignFolder = None,
-        name: Annotated[
-            str | None, typer.Argument(help="Behind the word `workload` or `suite`: which one.")
-        ] = None,
-        only: Only = None,
-        verbose: Annotated[
-            bool,
-            typer.Option("--verbose", help="Also all other metrics, tests, p-values, intervals."),
-        ] = False,
-        json: Json = False,
-    ) -> None:
-        """Show a campaign: the answer, a table, why trials failed.
+def show(
+    folder: CampaignFolder = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Behind the word `workload` or `suite`: which one.")
+    ] = None,
+    only: Only = None,
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", help="Also all other metrics, tests, p-values, intervals."),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Show a campaign: the answer, a table, why trials failed.
 
-        \b
-        dlbench show
-        dlbench show results/2026-11-16_0312-digits-cnn-jax-numpy --only release=jax
-        dlbench show results/2026-11-16_0312-digits-cnn-jax-numpy --only point=batch=8
-        dlbench show workload mnist-cnn      its layers, parameters, FLOPs and recipe
-        dlbench show suite elshawi2021       its study, scales and notes
-        """
-        if name is not None:
-            from dlbench.cli.suite_table import show_suite
-            from dlbench.cli.workload_table import show_workload
-            from dlbench.errors import UserError
+    \b
+    dlbench show
+    dlbench show results/2026-11-16_0312-digits-cnn-jax-numpy --only release=jax
+    dlbench show results/2026-11-16_0312-digits-cnn-jax-numpy --only point=batch=8
+    dlbench show workload mnist-cnn      its layers, parameters, FLOPs and recipe
+    dlbench show suite elshawi2021       its study, scales and notes
+    """
+    if name is not None:
+        from dlbench.cli.suite_table import show_suite
+        from dlbench.cli.workload_table import show_workload
+        from dlbench.errors import UserError
 
-            things = {"workload": show_workload, "suite": show_suite}
-            if str(folder) not in things:
-                raise UserError(
-                    f"`dlbench show {folder} {name}` is not possible.",
-                    "Write `dlbench show DIR`, `dlbench show workload NAME` or"
-                    " `dlbench show suite NAME`.",
-                )
-            things[str(folder)](name, as_json=json)
-            return
-        from dlbench.campaigns.campaign_list import newest
+        things = {"workload": show_workload, "suite": show_suite}
+        if str(folder) not in things:
+            raise UserError(
+                f"`dlbench show {folder} {name}` is not possible.",
+                "Write `dlbench show DIR`, `dlbench show workload NAME` or"
+                " `dlbench show suite NAME`.",
+            )
+        things[str(folder)](name, as_json=json)
+        return
+    from dlbench.campaigns.campaign_list import newest
 
-        print_results(folder or newest(), as_json=json, only=only, verbose=verbose)
+    print_results(folder or newest(), as_json=json, only=only, verbose=verbose)
 
 
 def print_results(
