@@ -93,17 +93,17 @@ def judge(
     from pathlib import Path
 
     import dlbench
+    from dlbench.analysis.error_rate import check_alpha
     from dlbench.analysis.selection import only as only_these
     from dlbench.campaigns.campaign_list import newest
     from dlbench.cli.claims_text import print_judged
     from dlbench.cli.console import print_json
-    from dlbench.errors import UserError, unknown
+    from dlbench.errors import unknown
     from dlbench.studies import reading
     from dlbench.studies.as_json import judged_json
     from dlbench.studies.judging import judge as judged_by
 
-    if not 0 < alpha < 1:
-        raise UserError(f"An alpha of {alpha:g} is not possible.", "Give one between 0 and 1.")
+    check_alpha(alpha)
     place = Path(folder or newest())
     results = only_these(dlbench.open(place), only)
     chosen = reading.of_campaign(results, study)

@@ -92,14 +92,14 @@ def print_results(
 
 
 def _print_answer(material: Material, campaign: Campaign, place: Path, *, verbose: bool) -> None:
-    from dlbench.analysis.circumstances import BUSY, others_load
+    from dlbench.analysis.circumstances import is_busy
     from dlbench.analysis.scaling import lines_of, sentences
     from dlbench.cli.console import print_table, say
     from dlbench.cli.next_step import next_step
     from dlbench.cli.results_table import case_tables, failures
     from dlbench.host.machine import cautions
     from dlbench.report.answer import answer
-    from dlbench.report.beside_numbers import busy_gpus, devices_of
+    from dlbench.report.beside_numbers import busy_gpus
 
     whole = answer(material)
     say(f"\n{whole.headline}", style="bold")
@@ -116,7 +116,7 @@ def _print_answer(material: Material, campaign: Campaign, place: Path, *, verbos
             say(f"! {warning}")
     for number, sentence in enumerate(sentences(lines_of(material.cases))):
         say(sentence if number else f"\n{sentence}")
-    seen_busy = any(others_load(group) > BUSY for group in material.groups)
+    seen_busy = any(map(is_busy, material.groups))
     busy = () if seen_busy else cautions(material.results.machines())
     for line in (*failures(material), *busy, *busy_gpus(material)):
         say(f"! {line}")
@@ -125,6 +125,6 @@ def _print_answer(material: Material, campaign: Campaign, place: Path, *, verbos
         say(f"\n{sentence}")
     if command:
         say(f"  {command}", whole=True)
-    if len(devices_of(material.groups)) > 1:
+    if len({row["device"] for group in material.groups for row in group.rows}) > 1:
         say("\nDevice against device:")
         say(f"  dlbench compare {shlex.quote(str(place))} --by device", whole=True)
