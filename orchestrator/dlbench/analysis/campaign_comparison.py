@@ -6,6 +6,7 @@ import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -89,6 +90,10 @@ class CampaignComparison:
     margin: float | None
     cases: tuple[CaseComparison, ...]
     across: tuple[WorkloadRanking, ...]
+
+    @cached_property
+    def by_label(self) -> dict[str, CaseComparison]:
+        return {case.case.label: case for case in self.cases}
 
     @property
     def questions(self) -> int:

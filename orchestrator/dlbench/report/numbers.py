@@ -18,3 +18,8 @@ def written(value: float | None, digits: int = 3) -> str:
     while 0 < size < 1 and decimals < 6:
         size, decimals = size * 10, decimals + 1
     return f"{value:.{decimals}f}"
+
+
+def span(low: str, high: str, is_range: bool) -> str:
+    """An interval, or the range of runs that are too few for one."""
+    return f"({low} to {high})" if is_range else f"[{low}, {high}]"

@@ -20,12 +20,12 @@ def lead(material: Material) -> Chart | None:
         if best is None or time is None:
             continue
         against = material.relation(group, best, TRAINING)
-        ratio, low, high, named = 1.0, None, None, ""
+        ratio = 1.0
+        around: Row = (None, None, "")
         if against is not None and against.estimate is not None:
-            ratio, low, high = against.estimate, against.low, against.high
-            named = against.interval.name if against.interval else ""
+            ratio, around = against.estimate, (against.low, against.high, against.interval)
         by_name.setdefault(group.name, []).append(ratio)
-        rows.append((group, ratio, low, high, named, time.middle, time.n))
+        rows.append((group, ratio, *around, time.middle, time.n))
     if len(by_name) < 2:
         return None
     means = {name: statistics.geometric_mean(ratios) for name, ratios in by_name.items()}
