@@ -29,7 +29,7 @@ from dlbench.analysis.groups import Conditions, Group  # noqa: E402
 from dlbench.studies.claims import Claim, Type  # noqa: E402
 from dlbench.studies.judging import Word, verdicts_on  # noqa: E402
 from dlbench.studies.reading import find  # noqa: E402
-from dlbench.studies.runs import As, StudyRuns  # noqa: E402
+from dlbench.studies.runs import StudyRuns  # noqa: E402
 from scripts.simulate_false_alarms import ALPHA, DRAWS, Draw, allowed, show  # noqa: E402
 
 STUDY = find("elshawi2021")
@@ -67,7 +67,7 @@ def simulated(truth: float, draw: Draw, repeats: int, rng: np.random.Generator) 
             )  # fmt: skip
             group = Group(name, workload, Conditions("m", "d", "s"), rows)
             groups[workload, "cpu", name] = (group,)
-    return StudyRuns(STUDY, As.INTENDED, groups)
+    return StudyRuns(STUDY, groups)
 
 
 def is_wrong(claim: Claim, word: Word, truth: float) -> bool:

@@ -6,20 +6,22 @@ import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from dlbench.analysis.across_workloads import WorkloadRanking, rank_across_workloads
 from dlbench.analysis.circumstances import cautions_of, circumstances
+from dlbench.analysis.error_rate import check_alpha
 from dlbench.analysis.groups import Case, cases_of
+from dlbench.analysis.margin_choice import check_margin
 from dlbench.analysis.metrics import Metric, find_metric
 from dlbench.analysis.release_history import ReleaseHistory, release_histories
 from dlbench.analysis.sessions import session_notes, within_session_difference
 from dlbench.analysis.steadiness import Steadiness, steadiness, steady_steps
 from dlbench.errors import UserError
 from dlbench.statistics.comparison import Comparison, comparable_pairs, compare
-from dlbench.statistics.margins import margin_problem
 from dlbench.statistics.verdicts import judge
 from dlbench.statistics.words import count
 
@@ -87,6 +89,10 @@ class CampaignComparison:
     margin: float | None
     cases: tuple[CaseComparison, ...]
     across: tuple[WorkloadRanking, ...]
+
+    @cached_property
+    def by_label(self) -> dict[str, CaseComparison]:
+        return {case.case.label: case for case in self.cases}
 
     @property
     def questions(self) -> int:
@@ -168,58 +174,44 @@ def compare_campaigns(
     """`margin` is a factor (1.05) for times and sizes, a difference (0.01) for accuracies."""
     trials = results.trials()
     chosen = find_metric(metric, trials.schema)
-    _check(alpha, margin, chosen)
+    check_alpha(alpha)
+    if margin is not None:
+        check_margin(margin, chosen)
     every = cases_of(trials, by, (chosen.column,))
     every = [case for case in every if any(g.measured(chosen) for g in case.groups)]
     if not every:
         raise _nothing(trials, chosen)
     if by != "release":
-        compared = [case for case in every if len(case.groups) > 1]
-        if not compared:
-            only = ", ".join(sorted({group.name for case in every for group in case.groups}))
+        only = ", ".join(sorted({group.name for case in every for group in case.groups}))
+        every = [case for case in every if len(case.groups) > 1]
+        if not every:
             raise UserError(
                 f"No release was measured with more than one {by} ({only}).",
                 f"Compare by another field, or run another {by} too.",
             )
-        every = compared
     steps = steady_steps(results.steps()) if stability and chosen.from_steps else None
     measured = [{group.name: group.measurements(chosen) for group in case.groups} for case in every]
     families: Counter[tuple[object, ...]] = Counter()
     for case, groups in zip(every, measured, strict=True):
         families[_family(case)] += comparable_pairs(groups, chosen.kind)
     judged = [
-        compare(
-            groups,
-            chosen.kind,
-            metric=chosen.words,
-            alpha=alpha,
-            margin=margin,
-            family=families[_family(case)],
-        )
+        compare(groups, chosen.kind, metric=chosen.words, alpha=alpha, margin=margin,
+                family=families[_family(case)])
         for case, groups in zip(every, measured, strict=True)
-    ]
-    corrected = [
-        within_session_difference(comparison, case, chosen)
-        for case, comparison in zip(
-            every, _corrected(list(map(_family, every)), judged, families), strict=True
-        )
-    ]
+    ]  # fmt: skip
+    judged = _corrected(list(map(_family, every)), judged, families)
     watched = sum(len(case.groups) for case in every)
-    cases = tuple(
-        CaseComparison(
-            case,
-            chosen,
-            comparison,
-            steadiness(case, chosen, steps, watched) if stability else Steadiness(),
-            release_histories(case.groups, chosen, alpha, margin, comparison.verdicts)
-            if by == "release"
-            else (),
-        )
-        for case, comparison in zip(every, corrected, strict=True)
-    )
-    return CampaignComparison(
-        chosen, by, alpha, margin, cases, rank_across_workloads(cases, chosen, alpha)
-    )
+    cases = []
+    for case, first in zip(every, judged, strict=True):
+        comparison = within_session_difference(first, case, chosen)
+        steady = steadiness(case, chosen, steps, watched) if stability else Steadiness()
+        history: tuple[ReleaseHistory, ...] = ()
+        if by == "release":
+            verdicts = comparison.verdicts
+            history = release_histories(case.groups, chosen, alpha, margin, verdicts)
+        cases.append(CaseComparison(case, chosen, comparison, steady, history))
+    across = rank_across_workloads(cases, chosen, alpha)
+    return CampaignComparison(chosen, by, alpha, margin, tuple(cases), across)
 
 
 def describe_case(case: Case, metric: Metric) -> Comparison:
@@ -251,18 +243,6 @@ def _nothing(trials: pl.DataFrame, metric: Metric) -> UserError:
         f"No trial has a {metric.words}.",
         "Choose another metric, or see with `dlbench show DIR` why all have failed.",
     )
-
-
-def _check(alpha: float, margin: float | None, metric: Metric) -> None:
-    if not 0 < alpha < 1:
-        raise UserError(f"An alpha of {alpha:g} is not possible.", "Give one between 0 and 1.")
-    if margin is None:
-        return
-    if why := margin_problem(margin, metric.kind):
-        raise UserError(
-            f"A margin of {margin:g} is not possible for {metric.column}: {why}.",
-            "Give one for each kind, such as `--margin 1.05 --margin accuracy=0.01`.",
-        )
 
 
 def _family(case: Case) -> tuple[object, ...]:

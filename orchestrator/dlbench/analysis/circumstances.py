@@ -23,22 +23,18 @@ BUSY = 10.0
 def circumstances(groups: Sequence[Group]) -> tuple[str, ...]:
     """`synthetic data`, `200 steps`, `batch 64`, …: what these groups share, or its range."""
     rows = [row for group in groups for row in group.rows]
-    threads = _several(row["threads"] or row["threads_used"] for row in rows)
-    limits = _several(row["cpus"] for row in rows)
-    memory = _several(
-        row["memory_limit_bytes"] / 2**20 for row in rows if row["memory_limit_bytes"] is not None
-    )
-    batch = _several(row["batch"] for row in rows)
+    sources = sorted({str(row["data_source"]) for row in rows if row["data_source"]})
+    limits = [row["memory_limit_bytes"] for row in rows]
     parts = (
-        data_words(rows),
-        budget_words(rows),
-        f"batch {batch}" if batch else "",
-        f"{threads} thread{'' if threads == '1' else 's'}" if threads else "",
-        f"{limits} core{'' if limits == '1' else 's'} allowed" if limits else "",
-        f"{memory} MiB allowed" if memory else "",
-        *changes_words(rows),
-        scale_words(rows),
-        weights_words(rows),
+        f"{' and '.join(sources)} data" if sources else "",
+        _steps(rows) or _several((row["budget_epochs"] for row in rows), "{} epoch{s}"),
+        _several((row["batch"] for row in rows), "batch {}"),
+        _several((row["threads"] or row["threads_used"] for row in rows), "{} thread{s}"),
+        _several((row["cpus"] for row in rows), "{} core{s} allowed"),
+        _several((limit and limit / 2**20 for limit in limits), "{} MiB allowed"),
+        *_changes_words(rows),
+        _scale_words(rows),
+        _weights_words(rows),
     )
     return tuple(part for part in parts if part)
 
@@ -55,13 +51,12 @@ def cautions_of(groups: Sequence[Group]) -> Iterator[str]:
     if "synthetic" in sources:
         what = "The data are synthetic" if len(sources) == 1 else "Some of the data are synthetic"
         yield f"{what}: accuracies and errors mean nothing."
-    steps = _several(row["budget_steps"] for row in rows)
-    if steps:
-        yield f"Training was cut to {steps} steps: qualities are not those of a whole training."
-    if fewer := rows_words(rows):
+    if steps := _steps(rows):
+        yield f"Training was cut to {steps}: qualities are not those of a whole training."
+    if fewer := _rows_words(rows):
         yield f"Only {fewer} were used: qualities are not those of a whole training."
     yield from _start_cautions(rows)
-    busy = {group.name: load for group in groups if (load := others_load(group)) > BUSY}
+    busy = {group.name: others_load(group) for group in groups if is_busy(group)}
     if busy:
         most = max(busy, key=lambda name: busy[name])
         yield (
@@ -74,6 +69,11 @@ def others_load(group: Group) -> float:
     """Percent of the machine that other programs took beside this group, in the middle trial."""
     seen = [load for row in group.rows if (load := others_percent(row)) is not None]
     return statistics.median(seen) if seen else 0.0
+
+
+def is_busy(group: Group) -> bool:
+    """Whether other programs took so much of the machine that it has to be said."""
+    return others_load(group) > BUSY
 
 
 def others_percent(row: Row) -> float | None:
@@ -100,12 +100,13 @@ def group_notes(group: Group) -> Iterator[str]:
         yield f"{interrupted} interrupted"
     if "synthetic" in {row["data_source"] for row in group.rows}:
         yield "synthetic data"
-    steps = _several(row["budget_steps"] for row in group.rows)
-    if steps:
-        yield f"{steps} steps"
-    if fewer := rows_words(group.rows):
-        yield fewer
-    if others_load(group) > BUSY:
+    yield from filter(None, (_steps(group.rows), _rows_words(group.rows)))
+    yield from machine_notes(group)
+
+
+def machine_notes(group: Group) -> Iterator[str]:
+    """What of the machine weakens a group's times, in a few words each."""
+    if is_busy(group):
         yield "busy machine"
     if cores := core_note(group):
         yield cores
@@ -136,55 +137,47 @@ def with_notes(trials: pl.DataFrame) -> pl.DataFrame:
     return trials.with_columns(pl.Series("notes", told, dtype=pl.String))
 
 
-def data_words(rows: Iterable[Row]) -> str:
-    kinds = sorted({str(row["data_source"]) for row in rows if row["data_source"]})
-    return f"{' and '.join(kinds)} data" if kinds else ""
+def _steps(rows: Sequence[Row]) -> str:
+    """How many each was cut to; empty: it trained whole epochs."""
+    return _several((row["budget_steps"] for row in rows), "{} steps")
 
 
-def budget_words(rows: Sequence[Row]) -> str:
-    steps = _several(row["budget_steps"] for row in rows)
-    if steps:
-        return f"{steps} steps"
-    epochs = _several(row["budget_epochs"] for row in rows)
-    return f"{epochs} epoch{'' if epochs == '1' else 's'}" if epochs else ""
-
-
-def scale_words(rows: Sequence[Row]) -> str:
+def _scale_words(rows: Sequence[Row]) -> str:
     """`600 training and 100 test rows (scale 0.01)`; empty for a whole training."""
     names = sorted({str(row["scale"]) for row in rows if row["scale"]})
     scale = f"scale {' and '.join(names)}" if names else ""
-    fewer = rows_words(rows)
+    fewer = _rows_words(rows)
     return f"{fewer} ({scale})" if fewer and scale else fewer or scale
 
 
-def rows_words(rows: Sequence[Row]) -> str:
+def _rows_words(rows: Sequence[Row]) -> str:
     """How many rows were used, where that is not all of them."""
     train, test = (_several(row[name] for row in rows) for name in ("train_rows", "test_rows"))
     return f"{train} training and {test} test rows" if train or test else ""
 
 
-def changes_words(rows: Sequence[Row]) -> tuple[str, ...]:
+def _changes_words(rows: Sequence[Row]) -> tuple[str, ...]:
     """What all of them changed of the workload's recipe, beside the batch and the point."""
     every = [set(row["changes"].split()) - set(row["point"].split()) for row in rows]
     shared = set.intersection(*every) if every else set()
     return tuple(sorted(change for change in shared if not change.startswith("batch=")))
 
 
-def weights_words(rows: Sequence[Row]) -> str:
+def _weights_words(rows: Sequence[Row]) -> str:
     """`started from weights backbone.npz (1f2e3d4c…)`; empty where the seed drew them all."""
     files = sorted({(str(r["weights_file"]), str(r["weights"])) for r in rows if r["weights"]})
     if not files:
         return ""
     named = " and ".join(f"{name} ({digest[:8]}…)" for name, digest in files)
-    drawn = _several(r["weights_drawn"] or None for r in rows if r["weights"])
-    rest = f", {drawn} parameters drawn" if drawn else ""
+    drawn = (r["weights_drawn"] or None for r in rows if r["weights"])
+    rest = _several(drawn, ", {} parameters drawn")
     some = "" if all(row["weights"] for row in rows) else "some "
     return f"{some}started from weights {named}{rest}"
 
 
 def _start_cautions(rows: Sequence[Row]) -> Iterator[str]:
     """What the first weights mean for the numbers."""
-    if words := weights_words(rows):
+    if words := _weights_words(rows):
         yield (
             f"Trials {words.removeprefix('some ')}: their repeats differ by batches and dropout,"
             " not by these weights."
@@ -200,9 +193,10 @@ def _start_cautions(rows: Sequence[Row]) -> Iterator[str]:
         )
 
 
-def _several(values: Iterable[Any]) -> str:
-    """One number, or the range of several; empty where nothing is known."""
+def _several(values: Iterable[Any], words: str = "{}") -> str:
+    """One number, or the range of several, in these words; empty where nothing is known."""
     known = sorted({value for value in values if value is not None})
     if not known:
         return ""
-    return f"{known[0]:g}" if len(known) == 1 else f"{known[0]:g} to {known[-1]:g}"
+    number = f"{known[0]:g}" if len(known) == 1 else f"{known[0]:g} to {known[-1]:g}"
+    return words.format(number, s="" if number == "1" else "s")

@@ -52,14 +52,18 @@ class ErrorRate:
         )
 
 
+def check_alpha(alpha: float) -> None:
+    if not 0 < alpha < 1:
+        raise UserError(f"An alpha of {alpha:g} is not possible.", "Give one between 0 and 1.")
+
+
 def error_rate(results: Results, alpha: float, over: str, look: int | None = None) -> ErrorRate:
     """The rate that was asked for: what is left of alpha for this look.
 
     Of looks that a campaign planned (`--until decided`), it knows itself."""
     if over not in OVER:
         raise unknown("value of --alpha-over", over, OVER)
-    if not 0 < alpha < 1:
-        raise UserError(f"An alpha of {alpha:g} is not possible.", "Give one between 0 and 1.")
+    check_alpha(alpha)
     if look is not None and look < 1:
         raise UserError(f"There is no look {look}.", "Count them from 1.")
     share = results.share(alpha) if look is None else alpha_at_look(alpha, look)

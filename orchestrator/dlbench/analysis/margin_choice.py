@@ -54,11 +54,15 @@ def _fits(margin: float, metric: Metric, only: bool) -> bool:
 def _add(margins: dict[str, float], metric: Metric, margin: float) -> None:
     if metric.column in margins:
         raise UserError(f"There are two margins for {metric.column}.", _BOTH)
+    check_margin(margin, metric)
+    margins[metric.column] = margin
+
+
+def check_margin(margin: float, metric: Metric) -> None:
     if why := margin_problem(margin, metric.kind):
         raise UserError(
             f"A margin of {margin:g} is not possible for {metric.column}: {why}.", _BOTH
         )
-    margins[metric.column] = margin
 
 
 def _number(value: str, text: str) -> float:

@@ -7,7 +7,8 @@ along is known by its column alone.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from dlbench.analysis.columns import TRIALS
@@ -46,7 +47,7 @@ class Metric:
     """The unit in which the report shows it."""
     factor: float = 1.0
     """From the unit of the column to the one that is shown."""
-    in_report: bool = False
+    in_report: bool = True
     judged: bool = True
     """False: it describes, and neither more nor less of it is better; the report names no best."""
     from_steps: bool = False
@@ -58,172 +59,129 @@ class Metric:
         return "mean" if self.kind.scale == "difference" else "median"
 
 
-TRAINING = Metric(
-    "train_s", "Training time", "training time (s)", TIME, "time", "s",
-    in_report=True, from_steps=True,
+_SHOWN = {
+    TIME: ("s", 1.0), EXCESS: ("s", 1.0), CPU_TIME: ("s", 1.0), THROUGHPUT: ("rows/s", 1.0),
+    SHARE: ("%", 100.0), USE: ("%", 1.0), MEMORY: ("MB", 1e-6), SIZE: ("MB", 1e-6),
+    ENERGY: ("J", 1.0),
+}  # fmt: skip
+"""The unit and the factor of most metrics of a kind; the others have none."""
+
+
+def _metric(
+    column: str, title: str, kind: Kind, alias: str = "", words: str = "", **more: Any
+) -> Metric:
+    """With the usual unit of its kind; its words are its title and the unit of the column."""
+    unit, factor = _SHOWN.get(kind, ("", 1.0))
+    made = Metric(column, title, words, kind, alias, **{"unit": unit, "factor": factor, **more})
+    of_column = "bytes" if made.unit == "MB" else made.unit if made.factor == 1 else ""
+    behind = f" ({of_column})" if of_column else ""
+    return made if words else replace(made, words=f"{in_lower_case(title)}{behind}")
+
+
+def in_lower_case(title: str) -> str:
+    """A title inside of a sentence; CPU and GPU stay."""
+    return title if title[:2].isupper() else title[:1].lower() + title[1:]
+
+
+TRAINING = _metric("train_s", "Training time", TIME, "time", from_steps=True)
+SPEED = _metric("throughput", "Throughput", THROUGHPUT, from_steps=True)
+STEP = _metric("step_ms_median", "Step time", TIME, "step_ms", unit="ms",
+               words="median step time (ms)", from_steps=True)  # fmt: skip
+FIRST_EPOCH = _metric("first_epoch_s", "First epoch", TIME, "first_epoch",
+                      words="training time of the first epoch (s)")  # fmt: skip
+FIRST_EPOCH_EXCESS = _metric(
+    "first_epoch_excess_s", "First epoch's excess", EXCESS,
+    words="time of the first epoch above that of the later ones (s)",
 )  # fmt: skip
-SPEED = Metric(
-    "throughput", "Throughput", "throughput (rows/s)", THROUGHPUT, unit="rows/s",
-    in_report=True, from_steps=True,
+ACCURACY = _metric("accuracy", "Accuracy", SHARE)
+PRECISION = _metric("map", "Mean average precision", SHARE)
+GREEDY = _metric("greedy_accuracy", "Greedy accuracy", SHARE)
+_ERROR = tuple(
+    _metric(column, title, error_kind(title.lower()), words=column)
+    for column, title in (
+        ("mae", "Mean absolute error"), ("mse", "Mean squared error"), ("perplexity", "Perplexity")
+    )
 )  # fmt: skip
-STEP = Metric(
-    "step_ms_median", "Step time", "median step time (ms)", TIME, "step_ms", "ms",
-    in_report=True, from_steps=True,
-)  # fmt: skip
-FIRST_EPOCH = Metric(
-    "first_epoch_s", "First epoch", "training time of the first epoch (s)", TIME, "first_epoch",
-    "s", in_report=True,
-)  # fmt: skip
-FIRST_EPOCH_EXCESS = Metric(
-    "first_epoch_excess_s", "First epoch's excess",
-    "time of the first epoch above that of the later ones (s)", EXCESS, unit="s", in_report=True,
-)  # fmt: skip
-ACCURACY = Metric("accuracy", "Accuracy", "accuracy", SHARE, "", "%", 100.0, in_report=True)
-GREEDY = Metric(
-    "greedy_accuracy", "Greedy accuracy", "greedy accuracy", SHARE, "", "%", 100.0, in_report=True
-)
-_ERROR = {
-    "mae": ("Mean absolute error", error_kind("mean absolute error")),
-    "mse": ("Mean squared error", error_kind("mean squared error")),
-    "perplexity": ("Perplexity", error_kind("perplexity")),
-}
-PRECISION = Metric(
-    "map", "Mean average precision", "mean average precision", SHARE, "", "%", 100.0,
-    in_report=True,
-)  # fmt: skip
-QUALITY = (
-    ACCURACY,
-    PRECISION,
-    *(Metric(column, title, column, kind, in_report=True)
-      for column, (title, kind) in _ERROR.items()),
-    GREEDY,
-)  # fmt: skip
+_BY_EPOCH = (ACCURACY, PRECISION, *_ERROR)
+QUALITY = (*_BY_EPOCH, GREEDY)
 """On the test split."""
-ON_TRAINING_ROWS = (
-    Metric("train_accuracy", "Accuracy on the training split", "training accuracy", SHARE, "", "%",
-           100.0, in_report=True),
-    Metric("train_map", "Mean average precision on the training split",
-           "mean average precision on the training split", SHARE, "", "%", 100.0, in_report=True),
-    *(Metric(f"train_{column}", f"{title} on the training split", f"training {column}", kind,
-             in_report=True)
-      for column, (title, kind) in _ERROR.items()),
-)  # fmt: skip
+ON_TRAINING_ROWS = tuple(
+    replace(
+        one,
+        column=f"train_{one.column}",
+        title=f"{one.title} on the training split",
+        words=f"{one.words} on the training split" if one is PRECISION else f"training {one.words}",
+    )
+    for one in _BY_EPOCH
+)
 OF_SEEDS = frozenset(metric.column for metric in (*QUALITY, *ON_TRAINING_ROWS))
 """Columns of what a seed decides: repeats of one are not independent, as those of times are."""
-PEAK_EPOCH = Metric(
-    "peak_epoch", "Epoch of the peak", "epoch at which the test curve is best", EPOCH,
-    in_report=True, judged=False,
-)  # fmt: skip
-AT_PEAK = (
-    Metric("test_peak_accuracy", "Accuracy at the peak of the test curve",
-           "accuracy at the peak of the test curve", SHARE, "", "%", 100.0, in_report=True,
-           judged=False),
-    Metric("test_peak_map", "Mean average precision at the peak of the test curve",
-           "mean average precision at the peak of the test curve", SHARE, "", "%", 100.0,
-           in_report=True, judged=False),
-    *(Metric(f"test_peak_{column}", f"{title} at the best of the test curve",
-             f"{column} at the best of the test curve", kind, in_report=True, judged=False)
-      for column, (title, kind) in _ERROR.items()),
+PEAK_EPOCH = _metric("peak_epoch", "Epoch of the peak", EPOCH, judged=False,
+                     words="epoch at which the test curve is best")  # fmt: skip
+AT_PEAK = tuple(
+    replace(one, column=f"test_peak_{one.column}", title=f"{one.title} at the {where}",
+            words=f"{one.words} at the {where}", judged=False)
+    for one in _BY_EPOCH
+    for where in (f"{'best' if one.kind.less_is_better else 'peak'} of the test curve",)
 )  # fmt: skip
 """Chosen by the test rows: they describe a curve and are not results."""
-INFERENCE = Metric(
-    "inference_s_per_thousand", "Inference of 1000 rows", "inference of 1000 rows (s)", TIME,
-    "inference", "s", in_report=True,
-)  # fmt: skip
-LATENCY = Metric(
-    "latency_ms_median", "Latency of one row", "median latency of one row (ms)", TIME, "latency",
-    "ms", in_report=True,
-)  # fmt: skip
-LATENCY_P99 = Metric(
-    "latency_ms_p99", "Latency of one row, 99 %", "latency of one row, 99 % (ms)", TIME, unit="ms",
-    in_report=True,
-)  # fmt: skip
-FORWARD = Metric(
-    "forward_ms", "Forward pass of a step", "forward pass of a step, measured apart (ms)", TIME,
-    "forward", "ms", in_report=True,
-)  # fmt: skip
-BACKWARD = Metric(
-    "backward_ms", "Backward pass of a step", "backward pass of a step, measured apart (ms)", TIME,
-    "backward", "ms", in_report=True,
-)  # fmt: skip
-HOST = Metric(
-    "host_ms_mean", "Host node in a step", "host node's time of a step (ms)", TIME, "host", "ms",
-    in_report=True, from_steps=True,
-)  # fmt: skip
-PADDING = Metric(
-    "padding_share", "Padding of the images", "share of the pixels that is padding", USE, "", "%",
-    100.0, in_report=True, judged=False,
-)  # fmt: skip
+INFERENCE = _metric("inference_s_per_thousand", "Inference of 1000 rows", TIME, "inference")
+LATENCY = _metric("latency_ms_median", "Latency of one row", TIME, "latency", unit="ms",
+                  words="median latency of one row (ms)")  # fmt: skip
+LATENCY_P99 = _metric("latency_ms_p99", "Latency of one row, 99 %", TIME, unit="ms")
+FORWARD = _metric("forward_ms", "Forward pass of a step", TIME, "forward", unit="ms",
+                  words="forward pass of a step, measured apart (ms)")  # fmt: skip
+BACKWARD = _metric("backward_ms", "Backward pass of a step", TIME, "backward", unit="ms",
+                   words="backward pass of a step, measured apart (ms)")  # fmt: skip
+HOST = _metric("host_ms_mean", "Host node in a step", TIME, "host", unit="ms",
+               words="host node's time of a step (ms)", from_steps=True)  # fmt: skip
+PADDING = _metric("padding_share", "Padding of the images", USE, factor=100.0, judged=False,
+                  words="share of the pixels that is padding")  # fmt: skip
 ASKED_FOR = (
     *QUALITY, *ON_TRAINING_ROWS, FORWARD, BACKWARD, HOST, INFERENCE, LATENCY, LATENCY_P99,
 )  # fmt: skip
 """What is there only where a workload, a recipe or a user wants it: tables show it."""
-PEAK_MEMORY = Metric(
-    "peak_memory_bytes", "Peak memory", "peak memory (bytes)", MEMORY, "memory", "MB", 1e-6,
-    in_report=True,
+PEAK_MEMORY = _metric("peak_memory_bytes", "Peak memory", MEMORY, "memory")
+MEAN_MEMORY = _metric("memory_mean_bytes", "Mean memory", MEMORY)
+GPU_MEMORY = _metric("gpu_memory_peak_bytes", "Peak GPU memory", MEMORY, "gpu_memory")
+GPU_ENERGY = _metric("gpu_energy_j", "GPU energy", ENERGY, "energy")
+CPU_ENERGY = _metric("cpu_energy_j", "CPU energy", ENERGY, "cpu_energy")
+CPU = _metric("cpu_seconds", "CPU time", CPU_TIME)
+CPU_USE = _metric("cpu_percent_mean", "CPU use", USE, "cpu", judged=False,
+                  words="CPU use (% of the allotted cores)")  # fmt: skip
+GPU_USE = _metric("gpu_util_percent_mean", "GPU use", USE, "gpu", judged=False)
+MODEL_SIZE = _metric("model_bytes", "Saved model", SIZE, "model_size",
+                     words="size of the saved weights (bytes)")  # fmt: skip
+MODEL_SIZE_WITH_STATE = _metric(
+    "model_with_optimizer_bytes", "Saved model with optimiser state", SIZE,
+    words="size of the saved weights and optimiser state (bytes)",
 )  # fmt: skip
-GPU_MEMORY = Metric(
-    "gpu_memory_peak_bytes", "Peak GPU memory", "peak GPU memory (bytes)", MEMORY, "gpu_memory",
-    "MB", 1e-6, in_report=True,
-)  # fmt: skip
-GPU_ENERGY = Metric(
-    "gpu_energy_j", "GPU energy", "GPU energy (J)", ENERGY, "energy", "J", in_report=True
-)
-CPU_ENERGY = Metric(
-    "cpu_energy_j", "CPU energy", "CPU energy (J)", ENERGY, "cpu_energy", "J", in_report=True
-)
-CPU = Metric("cpu_seconds", "CPU time", "CPU time (s)", CPU_TIME, unit="s", in_report=True)
-
-CPU_USE = Metric(
-    "cpu_percent_mean", "CPU use", "CPU use (% of the allotted cores)", USE, "cpu", "%",
-    in_report=True, judged=False,
-)  # fmt: skip
-GPU_USE = Metric(
-    "gpu_util_percent_mean", "GPU use", "GPU use (%)", USE, "gpu", "%", in_report=True, judged=False
-)
-MEAN_MEMORY = Metric(
-    "memory_mean_bytes", "Mean memory", "mean memory (bytes)", MEMORY, unit="MB", factor=1e-6,
-    in_report=True,
-)  # fmt: skip
-
-MODEL_SIZE = Metric(
-    "model_bytes", "Saved model", "size of the saved weights (bytes)", SIZE, "model_size", "MB",
-    1e-6, in_report=True,
-)  # fmt: skip
-MODEL_SIZE_WITH_STATE = Metric(
-    "model_with_optimizer_bytes", "Saved model with optimiser state",
-    "size of the saved weights and optimiser state (bytes)", SIZE, unit="MB", factor=1e-6,
-    in_report=True,
-)  # fmt: skip
+_elsewhere = partial(_metric, in_report=False)
+"""Compared on demand, and not shown by the report."""
 
 KNOWN = (
     TRAINING, SPEED, STEP, FORWARD, BACKWARD, HOST, PADDING, *QUALITY, PEAK_MEMORY, MEAN_MEMORY,
-    GPU_MEMORY, GPU_ENERGY, CPU_ENERGY, CPU, CPU_USE, GPU_USE, MODEL_SIZE,
-    MODEL_SIZE_WITH_STATE, FIRST_EPOCH,
-    FIRST_EPOCH_EXCESS, INFERENCE, LATENCY, LATENCY_P99, *ON_TRAINING_ROWS, PEAK_EPOCH, *AT_PEAK,
-    Metric("loss", "Training loss", "training loss of the last epoch", error_kind("training loss")),
-    Metric("best_epoch", "Epoch of the result", "epoch of the result", EPOCH, judged=False),
-    Metric("cpu_percent_of_one_core", "CPU use in cores", "CPU use (% of one core)", USE, unit="%",
-           judged=False),
-    Metric("system_cpu_percent_mean", "CPU use of the machine", "CPU use of the whole machine (%)",
-           USE, unit="%", judged=False),
-    Metric("anon_peak_bytes", "Peak memory without file cache",
-           "peak memory without file cache (bytes)", MEMORY, unit="MB", factor=1e-6),
-    Metric("rss_main_peak_bytes", "Peak memory of the main process",
-           "peak memory of the main process (bytes)", MEMORY, unit="MB", factor=1e-6),
-    Metric("rss_main_mean_bytes", "Mean memory of the main process",
-           "mean memory of the main process (bytes)", MEMORY, unit="MB", factor=1e-6),
-    Metric("wall_s", "Time of the whole trial", "time of the whole trial (s)", TIME, unit="s"),
-    Metric("gpu_energy_j_per_thousand", "GPU energy for 1000 rows",
-           "GPU energy for 1000 rows (J)", ENERGY, unit="J"),
-    Metric("cpu_energy_j_per_thousand", "CPU energy for 1000 rows",
-           "CPU energy for 1000 rows (J)", ENERGY, unit="J"),
-    Metric("map_11", "Mean average precision (11 points)", "mean average precision (11 points)",
-           SCORE, "", "%", 100.0),
-    Metric("boxes_found", "Boxes found", "share of boxes found", SCORE, "", "%", 100.0),
-    Metric("image_sizes", "Sizes of the images", "sizes of the images", USE, judged=False),
-    Metric("steady_s", "Steady training time", "steady training time (s)", TIME, unit="s",
-           from_steps=True),
+    GPU_MEMORY, GPU_ENERGY, CPU_ENERGY, CPU, CPU_USE, GPU_USE, MODEL_SIZE, MODEL_SIZE_WITH_STATE,
+    FIRST_EPOCH, FIRST_EPOCH_EXCESS, INFERENCE, LATENCY, LATENCY_P99, *ON_TRAINING_ROWS, PEAK_EPOCH,
+    *AT_PEAK,
+    _elsewhere("loss", "Training loss", error_kind("training loss"),
+               words="training loss of the last epoch"),
+    _elsewhere("best_epoch", "Epoch of the result", EPOCH, judged=False),
+    _elsewhere("cpu_percent_of_one_core", "CPU use in cores", USE, judged=False,
+               words="CPU use (% of one core)"),
+    _elsewhere("system_cpu_percent_mean", "CPU use of the machine", USE, judged=False,
+               words="CPU use of the whole machine (%)"),
+    _elsewhere("anon_peak_bytes", "Peak memory without file cache", MEMORY),
+    _elsewhere("rss_main_peak_bytes", "Peak memory of the main process", MEMORY),
+    _elsewhere("rss_main_mean_bytes", "Mean memory of the main process", MEMORY),
+    _elsewhere("wall_s", "Time of the whole trial", TIME),
+    _elsewhere("gpu_energy_j_per_thousand", "GPU energy for 1000 rows", ENERGY),
+    _elsewhere("cpu_energy_j_per_thousand", "CPU energy for 1000 rows", ENERGY),
+    _elsewhere("map_11", "Mean average precision (11 points)", SCORE, unit="%", factor=100.0),
+    _elsewhere("boxes_found", "Boxes found", SCORE, unit="%", factor=100.0,
+               words="share of boxes found"),
+    _elsewhere("image_sizes", "Sizes of the images", USE, unit="", judged=False),
+    _elsewhere("steady_s", "Steady training time", TIME, from_steps=True),
 )  # fmt: skip
 """In the order in which the report shows them. All other columns are known by their name alone."""
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from dlbench.analysis.groups import Group
-from dlbench.analysis.metrics import QUALITY, Metric
+from dlbench.analysis.groups import Group, Row
+from dlbench.analysis.metrics import QUALITY, Metric, in_lower_case
 from dlbench.statistics.words import count, listing, number
 
 _DIGESTS = {
@@ -21,7 +20,6 @@ _DIGESTS = {
     "predictions_sha256": "predictions",
     "losses_sha256": "losses",
 }
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -146,12 +144,9 @@ def _spread(values: Sequence[float], metric: Metric) -> str:
     if len(values) < 2:
         return ""
     deviation = statistics.stdev(values)
-    # no more digits than the deviation leaves a meaning to
-    digits = 4 if not deviation else max(3, _digits(statistics.fmean(values), deviation))
+    mean, digits = statistics.fmean(values), 4
+    if deviation:  # no more digits than it leaves a meaning to
+        digits = max(3, min(8, len(str(int(abs(mean) / deviation))) + 1))
     unit = f" {metric.unit}" if metric.unit else ""
-    title = metric.title[:1].lower() + metric.title[1:]
-    return f"; {title} {number(statistics.fmean(values), digits)} ± {number(deviation, 2)}{unit}"
-
-
-def _digits(mean: float, deviation: float) -> int:
-    return min(8, len(str(int(abs(mean) / deviation))) + 1) if deviation else 8
+    title = in_lower_case(metric.title)
+    return f"; {title} {number(mean, digits)} ± {number(deviation, 2)}{unit}"

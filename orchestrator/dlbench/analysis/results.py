@@ -10,14 +10,14 @@ Nothing is read before it is asked for, and nothing is read twice.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from dlbench.analysis import long_tables
+from dlbench.analysis.long_tables import read_phases, read_samples, read_steps
 from dlbench.analysis.record import TrialRecord
 from dlbench.analysis.trials import Tables, read_trials
 from dlbench.campaigns.sources import CampaignSource, machines, open_source
@@ -46,14 +46,11 @@ class Results:
 
     def __init__(self, sources: tuple[CampaignSource, ...]) -> None:
         self.sources = sources
+        self._read: dict[Callable[..., pl.DataFrame], pl.DataFrame] = {}
 
     @cached_property
     def _tables(self) -> Tables:
         return read_trials(self.sources)
-
-    @cached_property
-    def _series(self) -> dict[str, pl.DataFrame]:
-        return {}
 
     def trials(self) -> pl.DataFrame:
         """One row a trial that has ended: what it was, how it ended, its metrics and resources."""
@@ -65,15 +62,15 @@ class Results:
 
     def steps(self) -> pl.DataFrame:
         """One row a training step: `id`, `epoch`, `step`, `ms`, `steady`."""
-        return self._once("steps")
+        return self._once(read_steps)
 
     def samples(self) -> pl.DataFrame:
         """One row a sample: `id`, `t`, CPU, memory and GPU."""
-        return self._once("samples")
+        return self._once(read_samples)
 
     def phases(self) -> pl.DataFrame:
         """One row a stretch of a phase: `id`, `phase`, `start`, `end`."""
-        return self._once("phases")
+        return self._once(read_phases)
 
     def machines(self) -> dict[str, dict[str, Any]]:
         """The fingerprints of the machines, by the digest in column `machine`."""
@@ -82,11 +79,10 @@ class Results:
     def trial(self, id: str) -> TrialRecord:
         """One trial, by its id or by an unambiguous beginning of it."""
         folders = self._tables.folders
-        if id in folders:
-            return TrialRecord(id, folders[id])
         alike = [name for name in folders if name.startswith(id)] if id else []
-        if len(alike) == 1:
-            return TrialRecord(alike[0], folders[alike[0]])
+        if id in folders or len(alike) == 1:
+            name = id if id in folders else alike[0]
+            return TrialRecord(name, folders[name])
         if alike:
             raise UserError(f"{len(alike)} trials begin with {id!r}.", "Give more of the id.")
         raise unknown("trial", id, folders)
@@ -130,15 +126,10 @@ class Results:
         shares = [alpha_at_look(alpha, 1, len(about.looks)) for about in planned]
         return min(shares, default=alpha)
 
-    def _once(self, table: str) -> pl.DataFrame:
-        if table not in self._series:
-            read = {
-                "steps": long_tables.read_steps,
-                "samples": long_tables.read_samples,
-                "phases": long_tables.read_phases,
-            }[table]
-            self._series[table] = read(self._tables.folders)
-        return self._series[table]
+    def _once(self, read: Callable[[Mapping[str, Path]], pl.DataFrame]) -> pl.DataFrame:
+        if read not in self._read:
+            self._read[read] = read(self._tables.folders)
+        return self._read[read]
 
 
 def _matches(name: str, value: Any, numeric: bool, tolerance: float) -> pl.Expr:

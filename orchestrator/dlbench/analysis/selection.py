@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from dlbench.analysis.results import Results
@@ -13,16 +13,8 @@ from dlbench.planning.plan import Trial
 NONE = "none"
 """`confounds=none`: what is not altered."""
 KEYS = (
-    "release",
-    "workload",
-    "device",
-    "setting",
-    "variant",
-    "engine",
-    "seed",
-    "point",
-    "confounds",
-)
+    "release", "workload", "device", "setting", "variant", "engine", "seed", "point", "confounds",
+)  # fmt: skip
 
 
 def parse_only(text: str) -> dict[str, list[str]]:
@@ -46,7 +38,11 @@ def select(planned: Sequence[PlannedTrial], text: str | None) -> tuple[PlannedTr
     if not text:
         return tuple(planned)
     wanted = parse_only(text)
-    found = tuple(trial for trial in planned if _is_wanted(trial, wanted))
+    found = tuple(
+        trial
+        for trial in planned
+        if all(any(_matches(trial.trial, key, v) for v in wanted[key]) for key in wanted)
+    )
     if not found:
         there = [
             f"{key}: {', '.join(sorted({_value(trial.trial, key) for trial in planned}))}"
@@ -67,12 +63,6 @@ def only(results: Results, text: str | None) -> Results:
             replace(source, planned=tuple(t for t in source.planned if t.folder in kept))
             for source in results.sources
         )
-    )
-
-
-def _is_wanted(trial: PlannedTrial, wanted: Mapping[str, list[str]]) -> bool:
-    return all(
-        any(_matches(trial.trial, key, value) for value in values) for key, values in wanted.items()
     )
 
 

@@ -46,20 +46,16 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 run.register(app)
-verify.register(app)
-show.register(app)
-campaigns.register(app)
-report.register(app)
-watch.register(app)
-compare.register(app)
-claims.register(app)
-merge.register(app)
-export.register(app)
+for command in (
+    verify.verify, show.show, campaigns.campaigns, report.report, watch.watch, compare.compare,
+    claims.claims, claims.judge, merge.merge, export.export,
+):  # fmt: skip
+    app.command(command.__name__)(command)
 app.add_typer(listing.app, name="list")
 app.add_typer(images.app, name="images")
 app.add_typer(data.app, name="data")
 app.add_typer(weights.app, name="weights")
-doctor.register(app)
+app.command("doctor")(doctor.doctor)
 search_path.add_path_option(app, {"run", "plan", "verify", "show", "doctor"})
 search_path.add_path_option(
     listing.app, {"releases", "workloads", "datasets", "suites", "adapters"}

@@ -15,44 +15,39 @@ if TYPE_CHECKING:
 _NAMED = 4
 
 
-def register(app: typer.Typer) -> None:
-    @app.command("campaigns")
-    def campaigns(
-        folder: Annotated[
-            Path | None, typer.Argument(metavar="DIR", help="Where to look; none: results/.")
-        ] = None,
-        json: Json = False,
-    ) -> None:
-        """List the campaigns of a folder, the latest first.
+def campaigns(
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="DIR", help="Where to look; none: results/.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List the campaigns of a folder, the latest first.
 
-        \b
-        dlbench campaigns
-        """
-        from dlbench.campaigns.campaign_list import RESULTS, list_campaigns
-        from dlbench.cli.console import print_json, print_table
+    \b
+    dlbench campaigns
+    """
+    from dlbench.campaigns.campaign_list import RESULTS, list_campaigns
+    from dlbench.cli.console import print_json, print_rows
 
-        every = list(list_campaigns(folder or RESULTS))
-        if json:
-            print_json([_json(entry) for entry in every])
-            return
-        if not every:
-            typer.echo(f"There is no campaign in {folder or RESULTS}/. `dlbench run` makes one.")
-            return
-        print_table(
-            ["campaign", "label", "contenders", "workloads", ">trials", "state"],
-            [
-                [
-                    str(entry.folder),
-                    entry.label,
-                    _some(entry.contenders),
-                    _some(entry.workloads),
-                    f"{entry.ended} of {entry.planned}",
-                    entry.problem or entry.state,
-                ]
-                for entry in every
-            ],
-            droppable=("label", "workloads", "contenders"),
-        )
+    every = list(list_campaigns(folder or RESULTS))
+    if json:
+        print_json([_json(entry) for entry in every])
+        return
+    if not every:
+        typer.echo(f"There is no campaign in {folder or RESULTS}/. `dlbench run` makes one.")
+        return
+    print_rows(
+        every,
+        {
+            "campaign": lambda entry: entry.folder,
+            "label": lambda entry: entry.label,
+            "contenders": lambda entry: _some(entry.contenders),
+            "workloads": lambda entry: _some(entry.workloads),
+            ">trials": lambda entry: f"{entry.ended} of {entry.planned}",
+            "state": lambda entry: entry.problem or entry.state,
+        },
+        droppable=("label", "workloads", "contenders"),
+    )
 
 
 def _some(names: tuple[str, ...]) -> str:

@@ -23,106 +23,104 @@ Kind = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    @app.command("claims")
-    def claims(
-        study: Annotated[
-            str | None,
-            typer.Argument(metavar="STUDY", help="none: all", autocompletion=completion.studies),
-        ] = None,
-        kind: Kind = None,
-        json: Json = False,
-    ) -> None:
-        """List what published studies claim. Could their design have shown it?
+def claims(
+    study: Annotated[
+        str | None,
+        typer.Argument(metavar="STUDY", help="none: all", autocompletion=completion.studies),
+    ] = None,
+    kind: Kind = None,
+    json: Json = False,
+) -> None:
+    """List what published studies claim. Could their design have shown it?
 
-        \b
-        dlbench claims
-        dlbench claims elshawi2021 --type direction
-        """
-        from dlbench.cli.claims_text import print_claims
-        from dlbench.cli.console import print_json
-        from dlbench.studies import reading
-        from dlbench.studies.as_json import claim_json
+    \b
+    dlbench claims
+    dlbench claims elshawi2021 --type direction
+    """
+    from dlbench.cli.claims_text import print_claims
+    from dlbench.cli.console import print_json
+    from dlbench.studies import reading
+    from dlbench.studies.as_json import claim_json
 
-        chosen = reading.studies() if study is None else (reading.find(study),)
-        listed = [(one, _of_kind(one, kind)) for one in chosen]
-        if json:
-            print_json([claim_json(one, claim) for one, these in listed for claim in these])
-            return
-        print_claims(listed)
+    chosen = reading.studies() if study is None else (reading.find(study),)
+    listed = [(one, _of_kind(one, kind)) for one in chosen]
+    if json:
+        print_json([claim_json(one, claim) for one, these in listed for claim in these])
+        return
+    print_claims(listed)
 
-    @app.command("judge")
-    def judge(
-        folder: CampaignFolder = None,
-        study: Annotated[
-            str | None,
-            typer.Option(
-                metavar="STUDY",
-                help="Whose claims; none: the study that the campaign's suite is of.",
-                autocompletion=completion.studies,
-            ),
-        ] = None,
-        claim: Annotated[
-            list[str] | None,
-            typer.Option(
-                metavar="ID",
-                help="Only this claim, chosen before the results were seen. Repeatable.",
-            ),
-        ] = None,
-        kind: Kind = None,
-        alpha: Annotated[
-            float,
-            typer.Option(help="The chance of any wrong verdict among the claims of the study."),
-        ] = 0.05,
-        verbose: Annotated[
-            bool, typer.Option("--verbose", help="Also the claims on which nothing was measured.")
-        ] = False,
-        only: Only = None,
-        json: Json = False,
-    ) -> None:
-        """Judge a published study's claims by a campaign's trials.
 
-        A claim is supported or contradicted, or it cannot be told, and what that would take.
+def judge(
+    folder: CampaignFolder = None,
+    study: Annotated[
+        str | None,
+        typer.Option(
+            metavar="STUDY",
+            help="Whose claims; none: the study that the campaign's suite is of.",
+            autocompletion=completion.studies,
+        ),
+    ] = None,
+    claim: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ID",
+            help="Only this claim, chosen before the results were seen. Repeatable.",
+        ),
+    ] = None,
+    kind: Kind = None,
+    alpha: Annotated[
+        float,
+        typer.Option(help="The chance of any wrong verdict among the claims of the study."),
+    ] = 0.05,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Also the claims on which nothing was measured.")
+    ] = False,
+    only: Only = None,
+    json: Json = False,
+) -> None:
+    """Judge a published study's claims by a campaign's trials.
 
-        The exit code is 0 if every claim that was asked about is supported, 1 if any is
-        contradicted, 3 if none is and some cannot be told. 2 is for mistakes in the command.
+    A claim is supported or contradicted, or it cannot be told, and what that would take.
 
-        \b
-        dlbench judge
-        dlbench judge results/2026-11-16_0312-elshawi2021 --type ranking
-        dlbench judge results/mine --study sohail2022 --claim sohail2022-02
-        """
-        from pathlib import Path
+    The exit code is 0 if every claim that was asked about is supported, 1 if any is
+    contradicted, 3 if none is and some cannot be told. 2 is for mistakes in the command.
 
-        import dlbench
-        from dlbench.analysis.selection import only as only_these
-        from dlbench.campaigns.campaign_list import newest
-        from dlbench.cli.claims_text import print_judged
-        from dlbench.cli.console import print_json
-        from dlbench.errors import UserError, unknown
-        from dlbench.studies import reading
-        from dlbench.studies.as_json import judged_json
-        from dlbench.studies.judging import judge as judged_by
+    \b
+    dlbench judge
+    dlbench judge results/2026-11-16_0312-elshawi2021 --type ranking
+    dlbench judge results/mine --study sohail2022 --claim sohail2022-02
+    """
+    from pathlib import Path
 
-        if not 0 < alpha < 1:
-            raise UserError(f"An alpha of {alpha:g} is not possible.", "Give one between 0 and 1.")
-        place = Path(folder or newest())
-        results = only_these(dlbench.open(place), only)
-        chosen = reading.of_campaign(results, study)
-        these = _of_kind(chosen, kind)
-        if claim:
-            known = {one.id: one for one in these}
-            for name in claim:
-                if name not in known:
-                    raise unknown("claim", name, known, f"dlbench claims {chosen.name}")
-            these = [known[name] for name in dict.fromkeys(claim)]
-        judged = judged_by(chosen, results, results.share(alpha), these)
-        if json:
-            print_json({**judged_json(judged), "exit_code": judged.exit_code})
-        else:
-            print_judged(judged, verbose)
-        if judged.exit_code:
-            raise typer.Exit(judged.exit_code)
+    import dlbench
+    from dlbench.analysis.error_rate import check_alpha
+    from dlbench.analysis.selection import only as only_these
+    from dlbench.campaigns.campaign_list import newest
+    from dlbench.cli.claims_text import print_judged
+    from dlbench.cli.console import print_json
+    from dlbench.errors import unknown
+    from dlbench.studies import reading
+    from dlbench.studies.as_json import judged_json
+    from dlbench.studies.judging import judge as judged_by
+
+    check_alpha(alpha)
+    place = Path(folder or newest())
+    results = only_these(dlbench.open(place), only)
+    chosen = reading.of_campaign(results, study)
+    these = _of_kind(chosen, kind)
+    if claim:
+        known = {one.id: one for one in these}
+        for name in claim:
+            if name not in known:
+                raise unknown("claim", name, known, f"dlbench claims {chosen.name}")
+        these = [known[name] for name in dict.fromkeys(claim)]
+    judged = judged_by(chosen, results, results.share(alpha), these)
+    if json:
+        print_json({**judged_json(judged), "exit_code": judged.exit_code})
+    else:
+        print_judged(judged, verbose)
+    if judged.exit_code:
+        raise typer.Exit(judged.exit_code)
 
 
 def _of_kind(study: Study, kind: str | None) -> list[Claim]:

@@ -8,78 +8,69 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 
-def _beginning(names: Callable[[], Iterable[str]], incomplete: str) -> list[str]:
-    try:
-        return [name for name in names() if name.startswith(incomplete)]
-    except Exception:
-        return []
+def _offered(names: Callable[[str], Iterable[str]]) -> Callable[[str], list[str]]:
+    """Those of the names that begin with what was typed, each once."""
+
+    def beginning(incomplete: str) -> list[str]:
+        try:
+            found = [name for name in names(incomplete) if name.startswith(incomplete)]
+        except Exception:
+            return []
+        return list(dict.fromkeys(found))
+
+    return beginning
 
 
-def releases(incomplete: str) -> list[str]:
+@_offered
+def releases(incomplete: str) -> Iterable[str]:
     """Frameworks, their releases, and behind a colon the ways to train."""
+    from dlbench.environments.releases import load_releases
 
-    def names() -> Iterable[str]:
-        from dlbench.environments.releases import load_releases
-
-        for release in load_releases():
-            if ":" in incomplete:
-                yield from (f"{release.name}:{variant}" for variant in release.variants)
-                yield from (f"{release.framework}:{variant}" for variant in release.variants)
-            else:
-                yield from (release.framework, release.name)
-
-    return list(dict.fromkeys(_beginning(names, incomplete)))
+    for release in load_releases():
+        if ":" in incomplete:
+            yield from (f"{release.name}:{variant}" for variant in release.variants)
+            yield from (f"{release.framework}:{variant}" for variant in release.variants)
+        else:
+            yield from (release.framework, release.name)
 
 
-def workloads(incomplete: str) -> list[str]:
-    def names() -> Iterable[str]:
-        from dlbench.workloads import workloads as known
+@_offered
+def workloads(_: str) -> Iterable[str]:
+    from dlbench.workloads import workloads as known
 
-        return (name for name, workload in known().items() if not workload.only_proof)
-
-    return _beginning(names, incomplete)
+    return (name for name, workload in known().items() if not workload.only_proof)
 
 
-def suites(incomplete: str) -> list[str]:
-    def names() -> Iterable[str]:
-        from dlbench.suites import names as known
+@_offered
+def suites(_: str) -> Iterable[str]:
+    from dlbench.suites import names
 
-        return known()
-
-    return _beginning(names, incomplete)
+    return names()
 
 
-def studies(incomplete: str) -> list[str]:
-    def names() -> Iterable[str]:
-        from dlbench.studies.reading import names as known
+@_offered
+def studies(_: str) -> Iterable[str]:
+    from dlbench.studies.reading import names
 
-        return known()
-
-    return _beginning(names, incomplete)
+    return names()
 
 
-def metrics(incomplete: str) -> list[str]:
-    def names() -> Iterable[str]:
-        from dlbench.analysis.metrics import KNOWN
+@_offered
+def metrics(_: str) -> Iterable[str]:
+    from dlbench.analysis.metrics import KNOWN
 
-        return [metric.alias or metric.column for metric in KNOWN]
-
-    return _beginning(names, incomplete)
+    return [metric.alias or metric.column for metric in KNOWN]
 
 
-def campaigns(incomplete: str) -> list[str]:
-    def names() -> Iterable[str]:
-        from dlbench.campaigns.campaign_list import campaign_folders
+@_offered
+def campaigns(_: str) -> Iterable[str]:
+    from dlbench.campaigns.campaign_list import campaign_folders
 
-        return [str(folder) for folder in campaign_folders()]
-
-    return _beginning(names, incomplete)
+    return map(str, campaign_folders())
 
 
-def confounds(incomplete: str) -> list[str]:
-    def names() -> Iterable[str]:
-        from dlbench.confounds.catalog import CONFOUNDS
+@_offered
+def confounds(_: str) -> Iterable[str]:
+    from dlbench.confounds.catalog import CONFOUNDS
 
-        return [one.name for one in CONFOUNDS]
-
-    return _beginning(names, incomplete)
+    return [one.name for one in CONFOUNDS]

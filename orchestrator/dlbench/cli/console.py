@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+T = TypeVar("T")
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 
@@ -39,6 +40,21 @@ def print_table(
     for line in (title, *table_lines(columns, rows, width(), droppable)):
         if line:
             console.print(line, markup=False, no_wrap=True, crop=False, overflow="ignore")
+
+
+def print_rows(
+    rows: Iterable[T],
+    columns: Mapping[str, Callable[[T], object]],
+    title: str = "",
+    droppable: Sequence[str] = (),
+) -> None:
+    """A table with a line for each row: under each heading what its function says of the row."""
+    cells = [[_cell(of(row)) for of in columns.values()] for row in rows]
+    print_table(list(columns), cells, title, droppable)
+
+
+def _cell(value: object) -> str:
+    return ", ".join(value) if isinstance(value, list | tuple) else str(value)
 
 
 def width() -> int | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dlbench.cli.console import Json, megabytes, print_json, print_table, say
+from dlbench.cli.console import Json, megabytes, print_json, print_rows, say
 
 if TYPE_CHECKING:
     from dlbench.datasets import Dataset
@@ -48,21 +48,18 @@ def list_data(json: Json = False) -> None:
     if json:
         print_json(rows)
         return
-    print_table(
-        ["data set", ">train", ">test", ">download", "here", "origin", "licence", "title"],
-        [
-            [
-                d.name,
-                f"{d.rows[0]:,}",
-                f"{d.rows[1]:,}",
-                megabytes(sum(item.bytes for item in d.downloads) or None),
-                here[d.name].word,
-                d.origin,
-                d.licence,
-                d.title,
-            ]
-            for d in datasets().values()
-        ],
+    print_rows(
+        datasets().values(),
+        {
+            "data set": lambda d: d.name,
+            ">train": lambda d: f"{d.rows[0]:,}",
+            ">test": lambda d: f"{d.rows[1]:,}",
+            ">download": lambda d: megabytes(sum(item.bytes for item in d.downloads) or None),
+            "here": lambda d: here[d.name].word,
+            "origin": lambda d: d.origin,
+            "licence": lambda d: d.licence,
+            "title": lambda d: d.title,
+        },
     )
     for d in datasets().values():
         if d.notes:

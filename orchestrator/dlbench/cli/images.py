@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import product
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dlbench.cli.console import Json, megabytes, print_json, print_table, say
+from dlbench.cli.console import Json, megabytes, print_json, print_rows, say
 from dlbench.cli.options import Device, Engine, Framework, Releases, named
 
 if TYPE_CHECKING:
@@ -103,42 +104,32 @@ def list_images(json: Json = False) -> None:
     from dlbench.errors import UserError
 
     known = releases.load_releases()
-    rows = []
-    for release in known:
-        for device in release.devices:
-            if ready := venvs.ready(release, device):
-                rows.append(
-                    {
-                        "engine": "process",
-                        "kind": "release",
-                        "name": release.name,
-                        "device": device,
-                        "bytes": ready.bytes,
-                        "stale": False,
-                    }
-                )
+    rows: list[dict[str, Any]] = [
+        {
+            "engine": "process", "kind": "release", "name": release.name, "device": device,
+            "bytes": ready.bytes, "stale": False,
+        }
+        for release in known
+        for device in release.devices
+        if (ready := venvs.ready(release, device))
+    ]  # fmt: skip
     problem = ""
     try:
-        for image in images.list_images(connect.connect(), known):
-            rows.append({"engine": "docker", **asdict(image)})
+        docker_images = images.list_images(connect.connect(), known)
+        rows += [{"engine": "docker", **asdict(image)} for image in docker_images]
     except UserError as error:
         problem = error.problem
     if json:
         print_json(rows)
         return
-    print_table(
-        ["engine", "kind", "name", "device", ">size", "state"],
-        [
-            [
-                str(row["engine"]),
-                str(row["kind"]),
-                str(row["name"]),
-                str(row["device"] or "-"),
-                megabytes(row["bytes"]),  # type: ignore[arg-type]
-                "stale" if row["stale"] else "ready",
-            ]
-            for row in rows
-        ],
+    print_rows(
+        rows,
+        {
+            **{key: itemgetter(key) for key in ("engine", "kind", "name")},
+            "device": lambda row: row["device"] or "-",
+            ">size": lambda row: megabytes(row["bytes"]),
+            "state": lambda row: "stale" if row["stale"] else "ready",
+        },
     )
     if problem:
         typer.echo(f"Docker's images can't be listed: {problem}")

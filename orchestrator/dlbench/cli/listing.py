@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from operator import itemgetter
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dlbench.cli.console import Json, print_json, print_table
+from dlbench.cli.console import Json, print_json, print_rows
 
 if TYPE_CHECKING:
     from dlbench.analysis.metrics import Metric
@@ -54,19 +55,16 @@ def list_releases(
             ]
         )
         return
-    print_table(
-        ["release", "published", "python", "devices", "variants", "origin"],
-        [
-            [
-                r.name,
-                r.published,
-                ", ".join(r.python),
-                ", ".join(r.devices),
-                ", ".join(r.variants),
-                r.origin,
-            ]
-            for r in releases
-        ],
+    print_rows(
+        releases,
+        {
+            "release": lambda r: r.name,
+            "published": lambda r: r.published,
+            "python": lambda r: r.python,
+            "devices": lambda r: r.devices,
+            "variants": lambda r: r.variants,
+            "origin": lambda r: r.origin,
+        },
         droppable=("origin",),
     )
 
@@ -86,20 +84,17 @@ def list_workloads(json: Json = False) -> None:
     if json:
         print_json([summary(workload) for workload in known])
         return
-    print_table(
-        ["workload", "task", "data", ">parameters", ">FLOPs", "recipe", "origin"],
-        [
-            [
-                w.name,
-                w.task,
-                w.dataset,
-                f"{w.parameters:,}",
-                short_count(flops(w.graph)),
-                recipe_words(w),
-                w.origin,
-            ]
-            for w in known
-        ],
+    print_rows(
+        known,
+        {
+            "workload": lambda w: w.name,
+            "task": lambda w: w.task,
+            "data": lambda w: w.dataset,
+            ">parameters": lambda w: f"{w.parameters:,}",
+            ">FLOPs": lambda w: short_count(flops(w.graph)),
+            "recipe": recipe_words,
+            "origin": lambda w: w.origin,
+        },
         droppable=("origin", "data", "recipe"),
     )
     typer.echo("`dlbench show workload NAME` has the layers. FLOPs: one row's forward pass.")
@@ -127,27 +122,22 @@ def list_suites(json: Json = False) -> None:
     """
     from dataclasses import asdict
 
-    from dlbench.cli.suite_table import count
+    from dlbench.cli.suite_table import SIZES
     from dlbench.suites import suites
 
     known = suites().values()
     if json:
         print_json([asdict(suite) for suite in known])
         return
-    print_table(
-        ["suite", ">workloads", ">releases", ">repeats", "scales", "origin", "about"],
-        [
-            [
-                s.name,
-                count(s.workloads),
-                count(s.releases),
-                str(s.repeats or "as needed"),
-                ", ".join(s.scales),
-                s.origin,
-                s.about,
-            ]
-            for s in known
-        ],
+    print_rows(
+        known,
+        {
+            "suite": lambda s: s.name,
+            **SIZES,
+            "scales": lambda s: list(s.scales),
+            "origin": lambda s: s.origin,
+            "about": lambda s: s.about,
+        },
         droppable=("origin", "scales"),
     )
     typer.echo("`dlbench show suite NAME` has the study, the scales and the notes.")
@@ -186,10 +176,8 @@ def list_adapters(json: Json = False) -> None:
     if json:
         print_json(rows)
         return
-    print_table(
-        ["adapter", "origin", "releases"],
-        [[str(r["name"]), str(r["origin"]), ", ".join(r["releases"])] for r in rows],
-    )
+    headings = {"adapter": "name", "origin": "origin", "releases": "releases"}
+    print_rows(rows, {heading: itemgetter(key) for heading, key in headings.items()})
 
 
 @app.command("metrics")
@@ -218,9 +206,9 @@ def list_metrics(json: Json = False) -> None:
     if json:
         print_json(rows)
         return
-    headings = ["metric", "unit", "better", "column", "meaning"]
-    keys = ("name", "unit", "better", "column", "meaning")
-    print_table(headings, [[row[key] for key in keys] for row in rows], droppable=("column",))
+    headings = {"metric": "name", **{key: key for key in ("unit", "better", "column", "meaning")}}
+    columns = {heading: itemgetter(key) for heading, key in headings.items()}
+    print_rows(rows, columns, droppable=("column",))
     typer.echo("Any other numeric column of the trials' table can be compared, too.")
 
 
@@ -240,39 +228,23 @@ def list_devices(json: Json = False) -> None:
     from dlbench.host.machine import fingerprint
 
     machine = fingerprint()
-    rows = [
-        {
-            "device": "cpu",
-            "index": None,
-            "name": machine.cpu_model,
-            "cores": machine.cores_usable,
-            "memory_bytes": machine.memory_bytes,
-        }
+    found: list[tuple[object, ...]] = [
+        ("cpu", None, machine.cpu_model, machine.cores_usable, machine.memory_bytes),
+        *(("gpu", i, card.name, None, card.memory_bytes) for i, card in enumerate(machine.gpus)),
     ]
-    rows += [
-        {
-            "device": "gpu",
-            "index": index,
-            "name": card.name,
-            "cores": None,
-            "memory_bytes": card.memory_bytes,
-        }
-        for index, card in enumerate(machine.gpus)
-    ]
+    keys = ("device", "index", "name", "cores", "memory_bytes")
+    rows: list[dict[str, Any]] = [dict(zip(keys, one, strict=True)) for one in found]
     if json:
         print_json(rows)
         return
-    print_table(
-        ["device", "name", ">cores", ">memory"],
-        [
-            [
-                str(row["device"]),
-                str(row["name"]),
-                f"{row['cores']:g}" if row["cores"] else "-",
-                f"{(row['memory_bytes'] or 0) / 2**30:.1f} GiB",  # type: ignore[operator]
-            ]
-            for row in rows
-        ],
+    print_rows(
+        rows,
+        {
+            "device": itemgetter("device"),
+            "name": itemgetter("name"),
+            ">cores": lambda row: f"{row['cores']:g}" if row["cores"] else "-",
+            ">memory": lambda row: f"{(row['memory_bytes'] or 0) / 2**30:.1f} GiB",
+        },
     )
     if not machine.gpus:
         typer.echo(f"No GPU. {machine.gpu_reason}")

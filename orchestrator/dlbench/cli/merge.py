@@ -10,31 +10,29 @@ import typer
 from dlbench.cli.console import Json
 
 
-def register(app: typer.Typer) -> None:
-    @app.command("merge")
-    def merge(
-        campaigns: Annotated[list[Path], typer.Argument(help="Campaign folders or archives.")],
-        out: Annotated[Path, typer.Option("-o", "--out", help="The new campaign's folder.")],
-        json: Json = False,
-    ) -> None:
-        """Put campaigns into one. Comparisons keep machines apart.
+def merge(
+    campaigns: Annotated[list[Path], typer.Argument(help="Campaign folders or archives.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="The new campaign's folder.")],
+    json: Json = False,
+) -> None:
+    """Put campaigns into one. Comparisons keep machines apart.
 
-        The same trial twice is kept once. If its results differ on one machine, nothing is merged.
+    The same trial twice is kept once. If its results differ on one machine, nothing is merged.
 
-        \b
-        dlbench merge results/laptop results/server.dlbench -o results/both
-        """
-        from dataclasses import asdict
+    \b
+    dlbench merge results/laptop results/server.dlbench -o results/both
+    """
+    from dataclasses import asdict
 
-        from dlbench.cli.console import print_json
-        from dlbench.sharing.merge import merge as merge_campaigns
+    from dlbench.cli.console import print_json
+    from dlbench.sharing.merge import merge as merge_campaigns
 
-        merged = merge_campaigns(campaigns, out)
-        if json:
-            print_json({"v": 1, **asdict(merged)})
-            return
-        typer.echo(f"{merged.folder}: {merged.trials} trials of {merged.machines} machine(s).")
-        if merged.twice:
-            typer.echo(f"{merged.twice} were in more than one campaign and are kept once.")
-        if merged.unfinished:
-            typer.echo(f"{merged.unfinished} had not ended and were left out.")
+    merged = merge_campaigns(campaigns, out)
+    if json:
+        print_json({"v": 1, **asdict(merged)})
+        return
+    typer.echo(f"{merged.folder}: {merged.trials} trials of {merged.machines} machine(s).")
+    if merged.twice:
+        typer.echo(f"{merged.twice} were in more than one campaign and are kept once.")
+    if merged.unfinished:
+        typer.echo(f"{merged.unfinished} had not ended and were left out.")

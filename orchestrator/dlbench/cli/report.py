@@ -14,82 +14,80 @@ from dlbench.cli.options import Alpha, AlphaOver, CampaignFolder, Only
 _SUFFIXES = {"html": ".html", "markdown": ".md", "latex": ".tex", "svg": ".svg"}
 
 
-def register(app: typer.Typer) -> None:
-    @app.command("report")
-    def report(
-        folder: CampaignFolder = None,
-        only: Only = None,
-        format: Annotated[
-            str,
-            typer.Option(
-                metavar="html|markdown|latex|svg",
-                help="html, markdown or latex; svg: one picture, training time over the months in"
-                " which releases were published.",
-            ),
-        ] = "html",
-        out: Annotated[
-            Path | None,
-            typer.Option(
-                "-o",
-                "--out",
-                metavar="FILE",
-                help="Where it goes (default: into DIR, or beside the archive); - prints it.",
-            ),
-        ] = None,
-        study: Annotated[
-            str | None,
-            typer.Option(
-                metavar="STUDY",
-                help="Judge this study's claims, too; none: the one that the suite is of.",
-                autocompletion=completion.studies,
-            ),
-        ] = None,
-        alpha: Alpha = 0.05,
-        alpha_over: AlphaOver = "workload",
-        open: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
-        json: Json = False,
-    ) -> None:
-        """Make a report: one HTML file that opens with the answer.
+def report(
+    folder: CampaignFolder = None,
+    only: Only = None,
+    format: Annotated[
+        str,
+        typer.Option(
+            metavar="html|markdown|latex|svg",
+            help="html, markdown or latex; svg: one picture, training time over the months in"
+            " which releases were published.",
+        ),
+    ] = "html",
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="Where it goes (default: into DIR, or beside the archive); - prints it.",
+        ),
+    ] = None,
+    study: Annotated[
+        str | None,
+        typer.Option(
+            metavar="STUDY",
+            help="Judge this study's claims, too; none: the one that the suite is of.",
+            autocompletion=completion.studies,
+        ),
+    ] = None,
+    alpha: Alpha = 0.05,
+    alpha_over: AlphaOver = "workload",
+    open: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
+    json: Json = False,
+) -> None:
+    """Make a report: one HTML file that opens with the answer.
 
-        \b
-        dlbench report --open
-        dlbench report results/2026-11-16_0312-digits-cnn-jax-numpy --format markdown -o answer.md
-        dlbench report quick.dlbench -o quick.html --alpha-over report
-        dlbench report results/2026-11-16_0312-history --format svg -o eight-years.svg
-        """
-        import sys
+    \b
+    dlbench report --open
+    dlbench report results/2026-11-16_0312-digits-cnn-jax-numpy --format markdown -o answer.md
+    dlbench report quick.dlbench -o quick.html --alpha-over report
+    dlbench report results/2026-11-16_0312-history --format svg -o eight-years.svg
+    """
+    import sys
 
-        from dlbench import report as making
-        from dlbench.campaigns.campaign_list import newest
-        from dlbench.campaigns.folder import write_whole
-        from dlbench.cli.console import print_json
-        from dlbench.errors import UserError, unknown
+    from dlbench import report as making
+    from dlbench.campaigns.campaign_list import newest
+    from dlbench.campaigns.folder import write_whole
+    from dlbench.cli.console import print_json
+    from dlbench.errors import UserError, unknown
 
-        if format not in _SUFFIXES:
-            raise unknown("format", format, _SUFFIXES)
-        folder = folder or newest()
-        material = making.load(folder, only, alpha, alpha_over, study)
-        text = getattr(making, format)(material)
-        if out == Path("-"):
-            sys.stdout.write(text)
-            return
-        target = out or _beside(folder, _SUFFIXES[format])
-        try:
-            write_whole(target, text)
-        except OSError as error:
-            raise UserError(
-                f"{target} can't be written ({error.strerror}).", "Choose another path with -o."
-            ) from error
-        if json:
-            size = target.stat().st_size
-            print_json({"file": str(target), "format": format, "bytes": size,
-                        "trials": len(material.results.trials())})  # fmt: skip
-        else:
-            typer.echo(f"{target} ({target.stat().st_size / 1e6:.1f} MB)")
-        if open:
-            import webbrowser
+    if format not in _SUFFIXES:
+        raise unknown("format", format, _SUFFIXES)
+    folder = folder or newest()
+    material = making.load(folder, only, alpha, alpha_over, study)
+    text = getattr(making, format)(material)
+    if out == Path("-"):
+        sys.stdout.write(text)
+        return
+    target = out or _beside(folder, _SUFFIXES[format])
+    try:
+        write_whole(target, text)
+    except OSError as error:
+        raise UserError(
+            f"{target} can't be written ({error.strerror}).", "Choose another path with -o."
+        ) from error
+    if json:
+        size = target.stat().st_size
+        print_json({"file": str(target), "format": format, "bytes": size,
+                    "trials": len(material.results.trials())})  # fmt: skip
+    else:
+        typer.echo(f"{target} ({target.stat().st_size / 1e6:.1f} MB)")
+    if open:
+        import webbrowser
 
-            webbrowser.open(target.resolve().as_uri())
+        webbrowser.open(target.resolve().as_uri())
 
 
 def _beside(campaign: Path, suffix: str) -> Path:

@@ -14,7 +14,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dlbench.analysis.circumstances import circumstances
-from dlbench.analysis.metrics import ASKED_FOR, INFERENCE, QUALITY, STEP, TRAINING, Metric
+from dlbench.analysis.metrics import (
+    ASKED_FOR,
+    INFERENCE,
+    QUALITY,
+    STEP,
+    TRAINING,
+    Metric,
+    in_lower_case,
+)
 from dlbench.analysis.reproducibility import sentences
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.statistics.verdicts import Decision
@@ -219,12 +227,7 @@ def _quality(groups: Sequence[Group]) -> tuple[str, list[str]]:
     metric = _first_quality(groups)
     if metric is None:
         return "quality", ["-"] * len(groups)
-    return _in_lower_case(metric.title), _values(metric, groups)
-
-
-def _in_lower_case(title: str) -> str:
-    """For a heading of ours; CPU and GPU stay."""
-    return title if title[:2].isupper() else title[:1].lower() + title[1:]
+    return in_lower_case(metric.title), _values(metric, groups)
 
 
 def _first_quality(groups: Sequence[Group]) -> Metric | None:
@@ -239,7 +242,7 @@ def _more(
     columns: dict[str, Sequence[str]] = {"release": [group.name for group in groups]}
     for metric in wanted:
         if metric not in there and any(_known(group, metric.column) for group in groups):
-            columns[f">{_in_lower_case(metric.title)}"] = _values(metric, groups)
+            columns[f">{in_lower_case(metric.title)}"] = _values(metric, groups)
     return tuple(columns), tuple(zip(*columns.values(), strict=True))
 
 

@@ -16,46 +16,44 @@ if TYPE_CHECKING:
     from dlbench.report.material import Material
 
 
-def register(app: typer.Typer) -> None:
-    @app.command("show")
-    def show(
-        folder: CampaignFolder = None,
-        name: Annotated[
-            str | None, typer.Argument(help="Behind the word `workload` or `suite`: which one.")
-        ] = None,
-        only: Only = None,
-        verbose: Annotated[
-            bool,
-            typer.Option("--verbose", help="Also all other metrics, tests, p-values, intervals."),
-        ] = False,
-        json: Json = False,
-    ) -> None:
-        """Show a campaign: the answer, a table, why trials failed.
+def show(
+    folder: CampaignFolder = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Behind the word `workload` or `suite`: which one.")
+    ] = None,
+    only: Only = None,
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", help="Also all other metrics, tests, p-values, intervals."),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Show a campaign: the answer, a table, why trials failed.
 
-        \b
-        dlbench show
-        dlbench show results/2026-11-16_0312-digits-cnn-jax-numpy --only release=jax
-        dlbench show results/2026-11-16_0312-digits-cnn-jax-numpy --only point=batch=8
-        dlbench show workload mnist-cnn      its layers, parameters, FLOPs and recipe
-        dlbench show suite elshawi2021       its study, scales and notes
-        """
-        if name is not None:
-            from dlbench.cli.suite_table import show_suite
-            from dlbench.cli.workload_table import show_workload
-            from dlbench.errors import UserError
+    \b
+    dlbench show
+    dlbench show results/2026-11-16_0312-digits-cnn-jax-numpy --only release=jax
+    dlbench show results/2026-11-16_0312-digits-cnn-jax-numpy --only point=batch=8
+    dlbench show workload mnist-cnn      its layers, parameters, FLOPs and recipe
+    dlbench show suite elshawi2021       its study, scales and notes
+    """
+    if name is not None:
+        from dlbench.cli.suite_table import show_suite
+        from dlbench.cli.workload_table import show_workload
+        from dlbench.errors import UserError
 
-            things = {"workload": show_workload, "suite": show_suite}
-            if str(folder) not in things:
-                raise UserError(
-                    f"`dlbench show {folder} {name}` is not possible.",
-                    "Write `dlbench show DIR`, `dlbench show workload NAME` or"
-                    " `dlbench show suite NAME`.",
-                )
-            things[str(folder)](name, as_json=json)
-            return
-        from dlbench.campaigns.campaign_list import newest
+        things = {"workload": show_workload, "suite": show_suite}
+        if str(folder) not in things:
+            raise UserError(
+                f"`dlbench show {folder} {name}` is not possible.",
+                "Write `dlbench show DIR`, `dlbench show workload NAME` or"
+                " `dlbench show suite NAME`.",
+            )
+        things[str(folder)](name, as_json=json)
+        return
+    from dlbench.campaigns.campaign_list import newest
 
-        print_results(folder or newest(), as_json=json, only=only, verbose=verbose)
+    print_results(folder or newest(), as_json=json, only=only, verbose=verbose)
 
 
 def print_results(
@@ -94,14 +92,14 @@ def print_results(
 
 
 def _print_answer(material: Material, campaign: Campaign, place: Path, *, verbose: bool) -> None:
-    from dlbench.analysis.circumstances import BUSY, others_load
+    from dlbench.analysis.circumstances import is_busy
     from dlbench.analysis.scaling import lines_of, sentences
     from dlbench.cli.console import print_table, say
     from dlbench.cli.next_step import next_step
     from dlbench.cli.results_table import case_tables, failures
     from dlbench.host.machine import cautions
     from dlbench.report.answer import answer
-    from dlbench.report.beside_numbers import busy_gpus, devices_of
+    from dlbench.report.beside_numbers import busy_gpus
 
     whole = answer(material)
     say(f"\n{whole.headline}", style="bold")
@@ -118,7 +116,7 @@ def _print_answer(material: Material, campaign: Campaign, place: Path, *, verbos
             say(f"! {warning}")
     for number, sentence in enumerate(sentences(lines_of(material.cases))):
         say(sentence if number else f"\n{sentence}")
-    seen_busy = any(others_load(group) > BUSY for group in material.groups)
+    seen_busy = any(map(is_busy, material.groups))
     busy = () if seen_busy else cautions(material.results.machines())
     for line in (*failures(material), *busy, *busy_gpus(material)):
         say(f"! {line}")
@@ -127,6 +125,6 @@ def _print_answer(material: Material, campaign: Campaign, place: Path, *, verbos
         say(f"\n{sentence}")
     if command:
         say(f"  {command}", whole=True)
-    if len(devices_of(material.groups)) > 1:
+    if len({row["device"] for group in material.groups for row in group.rows}) > 1:
         say("\nDevice against device:")
         say(f"  dlbench compare {shlex.quote(str(place))} --by device", whole=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from dlbench.cli.console import print_json, print_table, say
+from dlbench.cli.console import print_json, print_rows, say
 from dlbench.planning.changes import texts_of, written
 
 if TYPE_CHECKING:
@@ -29,20 +29,14 @@ def show_suite(name: str, *, as_json: bool) -> None:
     for line in _head(suite):
         say(line)
     scales = {name: suite.at(name) for name in suite.scales} or {"full": suite}
-    print_table(
-        ["scale", ">workloads", ">releases", ">repeats", "time limit", "about"],
-        [
-            [
-                name,
-                count(scaled.workloads),
-                count(scaled.releases),
-                str(scaled.repeats or "as needed"),
-                scaled.time_limit,
-                suite.scales[name].about if name in suite.scales else "",
-            ]
-            for name, scaled in scales.items()
-        ],
-        title="",
+    print_rows(
+        scales.values(),
+        {
+            "scale": lambda scaled: scaled.scale or "full",
+            **SIZES,
+            "time limit": lambda scaled: scaled.time_limit,
+            "about": lambda scaled: suite.scales[scaled.scale].about if suite.scales else "",
+        },
     )
     for note in suite.notes:
         say(f"- {note}")
@@ -51,10 +45,18 @@ def show_suite(name: str, *, as_json: bool) -> None:
     say(f"Run it: dlbench run --suite {name} --scale {next(iter(scales))}", whole=True)
 
 
-def count(names: tuple[str, ...]) -> str:
+def _count(names: tuple[str, ...]) -> str:
     """How many, or the word that stands for many."""
     words = [name for name in names if name in ("all", "newest")]
     return words[0] if words else str(len(names))
+
+
+SIZES: dict[str, Callable[[Suite], object]] = {
+    ">workloads": lambda suite: _count(suite.workloads),
+    ">releases": lambda suite: _count(suite.releases),
+    ">repeats": lambda suite: suite.repeats or "as needed",
+}
+"""How much a suite is, as columns of a table."""
 
 
 def _head(suite: Suite) -> Iterator[str]:

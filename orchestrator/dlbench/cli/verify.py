@@ -17,156 +17,150 @@ if TYPE_CHECKING:
     from dlbench.running.workshop import Workshop
 
 
-def register(app: typer.Typer) -> None:
-    @app.command("verify")
-    def verify(
-        releases: Releases = None,
-        framework: Framework = None,
-        workload: Annotated[
-            list[str] | None,
-            typer.Option(metavar="NAME", help="A workload; none: all. Repeatable."),
-        ] = None,
-        engine: Engine = "auto",
-        device: Device = "cpu",
-        build: Annotated[
-            str | None,
-            typer.Option(
-                metavar="cpu|gpu",
-                help="Whose packages to prove; gpu on --device cpu needs no GPU.",
-            ),
-        ] = None,
-        gpu: Annotated[
-            str | None,
-            typer.Option(metavar="WHICH", help="On these GPUs: all, indices (0,1) or a UUID."),
-        ] = None,
-        setting: Annotated[
-            str,
-            typer.Option(
-                metavar="matched|native",
-                help="matched; native shows what the framework's defaults change.",
-            ),
-        ] = "matched",
-        again: Annotated[bool, typer.Option("--again", help="Do not use kept ones.")] = False,
-        record: Annotated[
-            bool,
-            typer.Option(
-                "--record", help="Write what passed into the release files, and what to send in."
-            ),
-        ] = False,
-        json: Json = False,
-    ) -> None:
-        """Prove that releases compute the reference's model.
+def verify(
+    releases: Releases = None,
+    framework: Framework = None,
+    workload: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A workload; none: all. Repeatable."),
+    ] = None,
+    engine: Engine = "auto",
+    device: Device = "cpu",
+    build: Annotated[
+        str | None,
+        typer.Option(
+            metavar="cpu|gpu",
+            help="Whose packages to prove; gpu on --device cpu needs no GPU.",
+        ),
+    ] = None,
+    gpu: Annotated[
+        str | None,
+        typer.Option(metavar="WHICH", help="On these GPUs: all, indices (0,1) or a UUID."),
+    ] = None,
+    setting: Annotated[
+        str,
+        typer.Option(
+            metavar="matched|native",
+            help="matched; native shows what the framework's defaults change.",
+        ),
+    ] = "matched",
+    again: Annotated[bool, typer.Option("--again", help="Do not use kept ones.")] = False,
+    record: Annotated[
+        bool,
+        typer.Option(
+            "--record", help="Write what passed into the release files, and what to send in."
+        ),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Prove that releases compute the reference's model.
 
-        All releases, if none is named.
+    All releases, if none is named.
 
-        \b
-        dlbench verify pytorch --workload digits-cnn
-        dlbench verify mxnet --build gpu --device cpu
-        dlbench verify --gpu all --record
-        """
-        from dlbench.cli.console import print_json
-        from dlbench.environments import releases as known_releases
-        from dlbench.errors import UserError, unknown
-        from dlbench.host import gpu_preflight
-        from dlbench.planning.plan import DEVICES, SETTINGS, find_contender, parse_gpus
-        from dlbench.running.certificates import certify
-        from dlbench.running.workshop import open_workshop
-        from dlbench.workloads import find, workloads
+    \b
+    dlbench verify pytorch --workload digits-cnn
+    dlbench verify mxnet --build gpu --device cpu
+    dlbench verify --gpu all --record
+    """
+    from dlbench.cli.console import print_json
+    from dlbench.environments import releases as known_releases
+    from dlbench.errors import UserError, unknown
+    from dlbench.host import gpu_preflight
+    from dlbench.planning.plan import DEVICES, SETTINGS, find_contender, parse_gpus
+    from dlbench.running.certificates import certify
+    from dlbench.running.workshop import open_workshop
+    from dlbench.workloads import find, workloads
 
-        if setting not in SETTINGS:
-            raise unknown("setting", setting, SETTINGS)
-        if gpu is not None:
-            device = "gpu"
-        for word in (device, build or device):
-            if word not in DEVICES:
-                raise unknown("device", word, DEVICES)
-        packages = build or device
-        if (packages, device) == ("cpu", "gpu"):
-            raise UserError("CPU packages can't be proven on a GPU.", "Leave out --build.")
-        names = named(releases, framework) or [
-            f"{release.name}:{variant}"
-            for release in known_releases.load_releases()
+    if setting not in SETTINGS:
+        raise unknown("setting", setting, SETTINGS)
+    if gpu is not None:
+        device = "gpu"
+    for word in (device, build or device):
+        if word not in DEVICES:
+            raise unknown("device", word, DEVICES)
+    packages = build or device
+    if (packages, device) == ("cpu", "gpu"):
+        raise UserError("CPU packages can't be proven on a GPU.", "Leave out --build.")
+    names = named(releases, framework) or [
+        f"{release.name}:{variant}"
+        for release in known_releases.load_releases()
+        for variant in release.variants
+        if packages in release.devices
+    ]
+    contenders = [find_contender(name) for name in names]
+    if record:  # what is recorded of a release is recorded of all its ways to train
+        contenders = [
+            (release, variant)
+            for release in {release.name: release for release, _ in contenders}.values()
             for variant in release.variants
-            if packages in release.devices
         ]
-        contenders = [find_contender(name) for name in names]
-        if record:  # what is recorded of a release is recorded of all its ways to train
-            contenders = [
-                (release, variant)
-                for release in {release.name: release for release, _ in contenders}.values()
-                for variant in release.variants
-            ]
-        chosen = [find(name) for name in workload] if workload else list(workloads().values())
-        gpus = gpu_preflight.in_order(parse_gpus(gpu)) if device == "gpu" else ()
-        workshop = open_workshop(engine)
-        refusals = {
-            release.name: workshop.gpu_refusal(release, gpus or ("all",))
-            if device == "gpu"
-            else None
-            for release, _ in contenders
-        }
-        if len(set(refusals.values())) == 1 and (everywhere := next(iter(refusals.values()))):
-            raise UserError(
-                everywhere,
-                "`dlbench verify --build gpu --device cpu` proves GPU packages without one.",
-            )
-        wanted = [
-            release.name
-            for release, _ in contenders
-            if packages in release.devices and not refusals[release.name]
-        ]
-        _announce(list(dict.fromkeys(wanted)), packages, workshop)
-        done = []
-        partial: set[str] = set()
-        with _progress(len(contenders) * len(chosen)) as progress:
-            for release, variant in contenders:
-
-                def preparing(step: Step, name: str = release.name) -> None:
-                    progress(f"{name}: {step.stage} {step.detail}", 0)
-
-                try:
-                    if refusal := refusals[release.name]:
-                        raise UserError(refusal)
-                    workshop.check(release, packages)
-                    if device == "cpu":
-                        environment, whole = workshop.cpu_environment(release, packages, preparing)
-                        if not whole:
-                            partial.add(release.name)
-                    else:
-                        environment = workshop.environment(release, packages, preparing)
-                except UserError as error:
-                    if len(contenders) == 1:
-                        raise
-                    done += [
-                        {
-                            "release": release.name, "variant": variant, "workload": item.name,
-                            "passed": False, "checks": [], "reason": str(error),
-                        }
-                        for item in chosen
-                    ]  # fmt: skip
-                    typer.echo(f"{release.name}: {error}", err=True)
-                    progress("", len(chosen))
-                    continue
-                for item in chosen:
-                    label = f"{release.name}:{variant}  {item.name}"
-                    progress(label, 0)
-                    certificate = certify(
-                        workshop, environment, release, item, device=device, variant=variant,
-                        setting=setting, gpus=gpus, again=again, build=packages,
-                    )  # fmt: skip
-                    done.append(certificate.to_json())
-                    if not json:
-                        typer.echo(f"{label}: {_verdict(certificate)}")
-                    progress(label, 1)
-        if record:
-            _record(done, device, packages, partial, gpus)
-        if json:
-            print_json(done)
-        # native proves nothing: what differs there is the answer, not a failure
-        answered = all(
-            entry["passed"] or (setting == "native" and entry["checks"]) for entry in done
+    chosen = [find(name) for name in workload] if workload else list(workloads().values())
+    gpus = gpu_preflight.in_order(parse_gpus(gpu)) if device == "gpu" else ()
+    workshop = open_workshop(engine)
+    refusals = {
+        release.name: workshop.gpu_refusal(release, gpus or ("all",)) if device == "gpu" else None
+        for release, _ in contenders
+    }
+    if len(set(refusals.values())) == 1 and (everywhere := next(iter(refusals.values()))):
+        raise UserError(
+            everywhere,
+            "`dlbench verify --build gpu --device cpu` proves GPU packages without one.",
         )
-        raise typer.Exit(0 if answered else 1)
+    wanted = [
+        release.name
+        for release, _ in contenders
+        if packages in release.devices and not refusals[release.name]
+    ]
+    _announce(list(dict.fromkeys(wanted)), packages, workshop)
+    done = []
+    partial: set[str] = set()
+    with _progress(len(contenders) * len(chosen)) as progress:
+        for release, variant in contenders:
+
+            def preparing(step: Step, name: str = release.name) -> None:
+                progress(f"{name}: {step.stage} {step.detail}", 0)
+
+            try:
+                if refusal := refusals[release.name]:
+                    raise UserError(refusal)
+                workshop.check(release, packages)
+                if device == "cpu":
+                    environment, whole = workshop.cpu_environment(release, packages, preparing)
+                    if not whole:
+                        partial.add(release.name)
+                else:
+                    environment = workshop.environment(release, packages, preparing)
+            except UserError as error:
+                if len(contenders) == 1:
+                    raise
+                done += [
+                    {
+                        "release": release.name, "variant": variant, "workload": item.name,
+                        "passed": False, "checks": [], "reason": str(error),
+                    }
+                    for item in chosen
+                ]  # fmt: skip
+                typer.echo(f"{release.name}: {error}", err=True)
+                progress("", len(chosen))
+                continue
+            for item in chosen:
+                label = f"{release.name}:{variant}  {item.name}"
+                progress(label, 0)
+                certificate = certify(
+                    workshop, environment, release, item, device=device, variant=variant,
+                    setting=setting, gpus=gpus, again=again, build=packages,
+                )  # fmt: skip
+                done.append(certificate.to_json())
+                if not json:
+                    typer.echo(f"{label}: {_verdict(certificate)}")
+                progress(label, 1)
+    if record:
+        _record(done, device, packages, partial, gpus)
+    if json:
+        print_json(done)
+    # native proves nothing: what differs there is the answer, not a failure
+    answered = all(entry["passed"] or (setting == "native" and entry["checks"]) for entry in done)
+    raise typer.Exit(0 if answered else 1)
 
 
 def _announce(names: list[str], packages: str, workshop: Workshop) -> None:

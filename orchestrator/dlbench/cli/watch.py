@@ -21,53 +21,51 @@ if TYPE_CHECKING:
 _EVERY_S = 0.5
 
 
-def register(app: typer.Typer) -> None:
-    @app.command("watch")
-    def watch(
-        folder: CampaignFolder = None,
-        json: Json = False,
-    ) -> None:
-        """Follow a running campaign: progress, curves, load, its end.
+def watch(
+    folder: CampaignFolder = None,
+    json: Json = False,
+) -> None:
+    """Follow a running campaign: progress, curves, load, its end.
 
-        Reads its files only, so it works from another terminal or over ssh; in a pipe it prints
-        a line for each trial that ends. Leaves when the campaign ends: 0 if every trial is
-        complete, 1 if not.
+    Reads its files only, so it works from another terminal or over ssh; in a pipe it prints
+    a line for each trial that ends. Leaves when the campaign ends: 0 if every trial is
+    complete, 1 if not.
 
-        \b
-        dlbench watch
-        dlbench watch results/2026-11-16_0312-digits-cnn-jax-numpy
-        """
-        from dlbench.campaigns.campaign_list import newest
-        from dlbench.campaigns.folder import Campaign
-        from dlbench.campaigns.follower import CampaignFollower
-        from dlbench.cli.panel import CampaignPanel
+    \b
+    dlbench watch
+    dlbench watch results/2026-11-16_0312-digits-cnn-jax-numpy
+    """
+    from dlbench.campaigns.campaign_list import newest
+    from dlbench.campaigns.folder import Campaign
+    from dlbench.campaigns.follower import CampaignFollower
+    from dlbench.cli.panel import CampaignPanel
 
-        folder = folder or newest()
-        campaign = Campaign.open(folder)
-        campaign.about()
-        follower, panel = CampaignFollower(campaign), CampaignPanel()
-        panel.planned(follower.trials, 0)
-        try:
-            if json:
-                _follow(follower, panel, print, as_json=True)
-            elif sys.stdout.isatty():
-                _follow_live(follower, panel)
-            else:
-                _follow(follower, panel, lambda text: print(text, flush=True))
-        except KeyboardInterrupt:
-            if not json and follower.running():
-                typer.echo(f"The campaign goes on. Follow it again: dlbench watch {folder}")
-            elif not json:
-                typer.echo(f"No process works on it. Finish it with: dlbench run --resume {folder}")
-            raise typer.Exit(1) from None
-        failed = f", {panel.failed} of them not complete" if panel.failed else ""
-        if not json:
-            typer.echo(f"{panel.done} of {panel.total} trials have ended{failed}.")
-            if follower.left:
-                typer.echo(f"It was stopped. Finish it with: dlbench run --resume {folder}")
-            else:
-                typer.echo(f"What they say: dlbench report {folder} --open")
-        raise typer.Exit(1 if panel.failed or follower.left else 0)
+    folder = folder or newest()
+    campaign = Campaign.open(folder)
+    campaign.about()
+    follower, panel = CampaignFollower(campaign), CampaignPanel()
+    panel.planned(follower.trials, 0)
+    try:
+        if json:
+            _follow(follower, panel, print, as_json=True)
+        elif sys.stdout.isatty():
+            _follow_live(follower, panel)
+        else:
+            _follow(follower, panel, lambda text: print(text, flush=True))
+    except KeyboardInterrupt:
+        if not json and follower.running():
+            typer.echo(f"The campaign goes on. Follow it again: dlbench watch {folder}")
+        elif not json:
+            typer.echo(f"No process works on it. Finish it with: dlbench run --resume {folder}")
+        raise typer.Exit(1) from None
+    failed = f", {panel.failed} of them not complete" if panel.failed else ""
+    if not json:
+        typer.echo(f"{panel.done} of {panel.total} trials have ended{failed}.")
+        if follower.left:
+            typer.echo(f"It was stopped. Finish it with: dlbench run --resume {folder}")
+        else:
+            typer.echo(f"What they say: dlbench report {folder} --open")
+    raise typer.Exit(1 if panel.failed or follower.left else 0)
 
 
 def _follow_live(follower: CampaignFollower, panel: CampaignPanel) -> None:

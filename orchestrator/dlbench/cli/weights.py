@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dlbench.cli.console import Json, print_json, print_table, say
+from dlbench.cli.console import Json, print_json, print_rows, say
 
 app = typer.Typer(
     help="Files of weights: show, convert.",
@@ -43,17 +43,14 @@ def show(file: File, json: Json = False) -> None:
             }
         )
         return
-    print_table(
-        ["tensor", "shape", "type", ">bytes"],
-        [
-            [
-                printable(t.name, 200),
-                " x ".join(map(str, t.values.shape)) or "-",
-                t.stored,
-                f"{t.bytes:,}",
-            ]
-            for t in found.tensors.values()
-        ],
+    print_rows(
+        found.tensors.values(),
+        {
+            "tensor": lambda t: printable(t.name, 200),
+            "shape": lambda t: " x ".join(map(str, t.values.shape)) or "-",
+            "type": lambda t: t.stored,
+            ">bytes": lambda t: f"{t.bytes:,}",
+        },
     )
     total = sum(tensor.bytes for tensor in found.tensors.values())
     numbers = sum(tensor.values.size for tensor in found.tensors.values())
@@ -122,16 +119,13 @@ def convert(
     if json:
         print_json({"file": str(out), "digest": digest, "workload": workload, **made.to_json()})
         return
-    print_table(
-        ["parameter", "shape", "made of"],
-        [
-            [
-                name,
-                " x ".join(map(str, made.arrays[name].shape)),
-                printable(_made_of(sources), 300),
-            ]
-            for name, sources in made.sources.items()
-        ],
+    print_rows(
+        made.sources.items(),
+        {
+            "parameter": lambda one: one[0],
+            "shape": lambda one: " x ".join(map(str, made.arrays[one[0]].shape)),
+            "made of": lambda one: printable(_made_of(one[1]), 300),
+        },
         title=f"{file.name} to {workload}, by {made.map_name}",
     )
     every = len(made.sources) + len(made.unfilled)

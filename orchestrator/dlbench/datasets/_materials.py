@@ -38,6 +38,8 @@ _ENERGY = (
     "formation_energy_peratom", "e_form", "formation_energy_per_atom", "_oqmd_delta_e", "delta_e",
     "formation_energy", "target",
 )  # fmt: skip
+_SYNTHETIC = partial(_synthetic.compositions, elements=len(ELEMENTS))
+"""One for all of them: models that share a graph, a recipe and these rows share their proof."""
 
 
 def materials(
@@ -79,7 +81,7 @@ def materials(
         licence=licence,
         rows=rows,
         convert=convert,
-        synthetic=partial(_synthetic.compositions, elements=len(ELEMENTS)),
+        synthetic=_SYNTHETIC,
         downloads=(download,),
         packagings=tuple(Packaging(other.name, (other,), convert) for other in others),
         from_folder=from_folder,

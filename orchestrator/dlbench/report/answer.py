@@ -14,7 +14,7 @@ from dlbench.statistics.answers import islands
 from dlbench.statistics.comparison import Comparison
 from dlbench.statistics.measurements import Reason
 from dlbench.statistics.verdicts import Decision, Verdict
-from dlbench.statistics.words import TOO_FEW_TO_TELL, count, listing
+from dlbench.statistics.words import TOO_FEW_TO_TELL, count, listing, some
 
 _NAMED = 4
 """So many contenders are named one by one."""
@@ -251,7 +251,5 @@ def _lead(times: Comparison, best: str) -> str:
     return ""
 
 
-def _named(names: list[str], most: int = _NAMED) -> str:
-    if len(names) <= most:
-        return listing(names)
-    return listing([*names[:most], f"{len(names) - most} others"])
+def _named(names: Sequence[str]) -> str:
+    return listing(some(names, _NAMED))

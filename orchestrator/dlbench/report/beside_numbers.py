@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from dlbench.analysis.circumstances import BUSY, circumstances, others_load
 from dlbench.analysis.circumstances import cautions_of as cautions_of_groups
-from dlbench.analysis.core_use import core_note
+from dlbench.analysis.circumstances import circumstances, is_busy, machine_notes
 from dlbench.analysis.groups import Case, Group
 from dlbench.analysis.metrics import TRAINING
 from dlbench.host.machine import cautions, gpu_cautions
@@ -18,11 +17,10 @@ def of_case(material: Material, case: Case) -> str:
     """`synthetic data, 200 steps, batch 64, busy machine`: under what its numbers came about."""
     machines = {group.conditions.machine for group in case.groups}
     known = material.results.machines()
-    busy = cautions({one: known[one] for one in machines if one in known})
-    parts = [*circumstances(case.groups)]
-    if busy or any(map(_beside_others, case.groups)):
-        parts.append("busy machine")
     here = {one: known[one] for one in machines if one in known}
+    parts = [*circumstances(case.groups)]
+    if cautions(here) or any(map(is_busy, case.groups)):
+        parts.append("busy machine")
     if gpu_cautions(here, used_devices(material, case.groups)):
         parts.append("busy GPU")
     if len(machines) > 1:
@@ -57,10 +55,6 @@ def used_devices(material: Material, groups: Iterable[Group]) -> set[str]:
     return found
 
 
-def devices_of(groups: Iterable[Group]) -> set[str]:
-    return {str(row["device"]) for group in groups for row in group.rows}
-
-
 def lost(group: Group) -> str:
     """`2 of 10 failed`; empty where every trial was completed."""
     of = len(group.rows)
@@ -76,15 +70,7 @@ def weaknesses(material: Material, group: Group) -> tuple[str, ...]:
 def marks(material: Material, group: Group) -> tuple[str, ...]:
     """The same in two words each."""
     found = [finding.concern.value for finding in _findings(material, group)]
-    if _beside_others(group):
-        found.append("busy machine")
-    if cores := core_note(group):
-        found.append(cores)
-    return tuple(dict.fromkeys(found))
-
-
-def _beside_others(group: Group) -> bool:
-    return others_load(group) > BUSY
+    return tuple(dict.fromkeys([*found, *machine_notes(group)]))
 
 
 def _findings(material: Material, group: Group) -> Sequence[Finding]:

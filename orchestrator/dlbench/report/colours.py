@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 BACKGROUNDS = ("#ffffff", "#14171b")
-"""Of the light and of the dark page; `--back` in report.css."""
+"""Of the light and of the dark page; `--back` in report.css.j2."""
 _FAINTEST = 0.5
 """How far the oldest release may come to the background."""
 _STEP = 0.2

@@ -11,8 +11,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from dlbench.analysis.across_workloads import WorkloadRanking
-from dlbench.analysis.campaign_comparison import CaseComparison, describe_case
+from dlbench.analysis.campaign_comparison import (
+    CampaignComparison,
+    CaseComparison,
+    describe_case,
+)
 from dlbench.analysis.error_rate import ErrorRate, error_rate
 from dlbench.analysis.groups import Case, Group, cases_of
 from dlbench.analysis.metrics import KNOWN, QUALITY, TRAINING, Metric
@@ -22,6 +25,7 @@ from dlbench.campaigns.about import CampaignAbout
 from dlbench.campaigns.certificate_file import Certificate, read_certificates
 from dlbench.campaigns.plan_file import PlannedTrial
 from dlbench.errors import UserError
+from dlbench.report.numbers import span, written
 from dlbench.statistics.comparison import Comparison
 from dlbench.statistics.intervals import Interval
 from dlbench.statistics.verdicts import Decision, Verdict
@@ -59,42 +63,52 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """The median or mean of a group with its interval, in the unit that is shown."""
+class _Sized:
+    """What has an interval around it, or the range of single runs, or neither."""
 
-    middle: float
-    low: float | None
-    high: float | None
-    n: int
-    interval: str
-    """What low and high are: `95 % interval`, `range of 3 runs`; empty where there are none."""
+    around: Interval | None
+
+    @property
+    def low(self) -> float | None:
+        return self.around.low if self.around else None
+
+    @property
+    def high(self) -> float | None:
+        return self.around.high if self.around else None
 
     @property
     def is_range(self) -> bool:
-        return self.interval.startswith("range")
+        return self.around is not None and self.around.is_range
+
+    @property
+    def interval(self) -> str:
+        """What low and high are: `95 % interval`, `range of 3 runs`; empty where there are none."""
+        return self.around.name if self.around else ""
 
 
 @dataclass(frozen=True)
-class Relation:
+class Estimate(_Sized):
+    """The median or mean of a group with its interval, in the unit that is shown."""
+
+    middle: float
+    n: int
+
+    @property
+    def span(self) -> str:
+        """Its interval, or the range of its runs; empty where there is neither."""
+        if self.around is None:
+            return ""
+        return span(written(self.low), written(self.high), self.is_range)
+
+
+@dataclass(frozen=True)
+class Relation(_Sized):
     """How one group compares with another of its case, seen from its side."""
 
     decision: Decision
     estimate: float | None
     """Ratio of medians, or difference of means in the unit that is shown."""
-    interval: Interval | None
     verdict: Verdict
-
-    @property
-    def low(self) -> float | None:
-        return self.interval.low if self.interval else None
-
-    @property
-    def high(self) -> float | None:
-        return self.interval.high if self.interval else None
-
-    @property
-    def is_range(self) -> bool:
-        return self.interval is not None and self.interval.is_range
 
     @property
     def by_failures(self) -> bool:
@@ -112,9 +126,7 @@ class Material:
     rate: ErrorRate
     study: Study | None = None
     """The published study whose claims are judged."""
-    _compared: dict[Metric, dict[str, CaseComparison]] = field(default_factory=dict, repr=False)
-    _questions: dict[Metric, int] = field(default_factory=dict, repr=False)
-    _across: dict[Metric, tuple[WorkloadRanking, ...]] = field(default_factory=dict, repr=False)
+    _compared: dict[Metric, CampaignComparison] = field(default_factory=dict, repr=False)
     _described: dict[Metric, dict[str, Comparison]] = field(default_factory=dict, repr=False)
 
     @property
@@ -136,8 +148,8 @@ class Material:
     def contenders(self) -> dict[str, str]:
         """The framework of each contender, in the order of frameworks and versions."""
         first = {group.name: group for group in self.groups}
-        names = sorted(first, key=lambda name: (release_order(first[name].release), name))
-        return {name: first[name].framework for name in names}
+        ordered = sorted(first.values(), key=_by_version)
+        return {group.name: group.framework for group in ordered}
 
     @cached_property
     def drawn(self) -> tuple[Metric, ...]:
@@ -163,17 +175,18 @@ class Material:
             return self.metrics
         return tuple(metric for metric in self.metrics if metric in ALWAYS_TESTED)
 
+    def on(self, metric: Metric) -> CampaignComparison | None:
+        """The whole campaign on a metric; None: it is not tested."""
+        if metric in self.tested and metric not in self._compared:
+            self._compared[metric] = self.results.compare(
+                metric.column, alpha=self._alpha, stability=metric is TRAINING
+            )
+        return self._compared.get(metric)
+
     def compared(self, case: str, metric: Metric) -> CaseComparison | None:
         """All contenders of a case on a tested metric; None where nobody has it."""
-        if metric not in self.tested:
-            return None
-        if metric not in self._compared:
-            stability = metric is TRAINING
-            comparison = self.results.compare(metric.column, alpha=self._alpha, stability=stability)
-            self._questions[metric] = comparison.questions
-            self._across[metric] = comparison.across
-            self._compared[metric] = {one.case.label: one for one in comparison.cases}
-        return self._compared[metric].get(case)
+        comparison = self.on(metric)
+        return comparison.by_label.get(case) if comparison else None
 
     @cached_property
     def _alpha(self) -> float:
@@ -182,14 +195,8 @@ class Material:
 
     def error_rate(self, metrics: Sequence[Metric]) -> str:
         """How often differences that are claimed on these metrics may be none, in a sentence."""
-        for metric in metrics:
-            self.compared("", metric)
-        return self.rate.sentence(sum(self._questions.get(metric, 0) for metric in metrics))
-
-    def across(self, metric: Metric) -> tuple[WorkloadRanking, ...]:
-        """The contenders ranked across workloads, where there are enough of these."""
-        self.compared("", metric)
-        return self._across.get(metric, ())
+        compared = (self.on(metric) for metric in metrics)
+        return self.rate.sentence(sum(one.questions for one in compared if one is not None))
 
     def comparison(self, case: str, metric: Metric) -> Comparison | None:
         """As `compared`, for all metrics; those not tested are described against the best."""
@@ -209,9 +216,8 @@ class Material:
         if summary is None or not summary.n or not group.complete:
             return None
         middle, around = summary.middle(metric.kind)
-        factor = metric.factor
-        low, high = (around.low * factor, around.high * factor) if around else (None, None)
-        return Estimate(middle * factor, low, high, summary.n, around.name if around else "")
+        scaled = around.times(metric.factor) if around else None
+        return Estimate(scaled, middle * metric.factor, summary.n)
 
     def relation(self, group: Group, other: str, metric: Metric) -> Relation | None:
         """How the group compares with another of its case; None: they were not compared."""
@@ -252,18 +258,14 @@ def load(
     certificates = (one for s in results.sources for one in read_certificates(s.folder))
     return Material(
         results,
-        tuple(replace(case, groups=tuple(sorted(case.groups, key=_order))) for case in cases),
-        tuple(sorted(certificates, key=_place)),
+        tuple(replace(case, groups=tuple(sorted(case.groups, key=_by_version))) for case in cases),
+        tuple(sorted(certificates, key=lambda c: (c.workload, release_order(c.release), c.device))),
         error_rate(results, alpha, over),
         study_of(results, study),
     )
 
 
-def _place(certificate: Certificate) -> tuple[object, ...]:
-    return certificate.workload, release_order(certificate.release), certificate.device
-
-
-def _order(group: Group) -> tuple[object, ...]:
+def _by_version(group: Group) -> tuple[object, ...]:
     return release_order(group.release), group.name
 
 
@@ -282,8 +284,7 @@ def _from_side_of(name: str, verdict: Verdict, metric: Metric) -> Relation:
             estimate = 1 / estimate if ratio else -estimate
         if around is not None:
             around = around.inverse() if ratio else around.negative()
-    if not ratio and estimate is not None:
-        estimate *= metric.factor
-    if not ratio and around is not None:
-        around = replace(around, low=around.low * metric.factor, high=around.high * metric.factor)
-    return Relation(decision, estimate, around, verdict)
+    if not ratio:
+        estimate = None if estimate is None else estimate * metric.factor
+        around = around.times(metric.factor) if around else None
+    return Relation(around, decision, estimate, verdict)

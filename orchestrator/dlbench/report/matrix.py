@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from dlbench.analysis.groups import Group
 from dlbench.analysis.metrics import Metric
 from dlbench.report import beside_numbers
-from dlbench.report.material import Estimate, Material, Relation
-from dlbench.report.numbers import written
+from dlbench.report.material import Material, Relation
+from dlbench.report.numbers import span, written
 from dlbench.statistics.verdicts import Decision
 from dlbench.statistics.words import together
 
@@ -134,14 +134,14 @@ def _cell(
     value = material.estimate(group, metric)
     if value is None:
         return Cell("–", (f"no {metric.title.lower()}",), state="empty", group=number)
-    middle, around = _shown(value, metric)
+    middle = f"{written(value.middle)} {metric.unit}".rstrip()
     details: tuple[str, ...] = (middle,)
     best = material.best(group, metric)
     relation = material.relation(group, best, metric) if best else None
     if not group.certified:
         main, state = group.unranked, "apart"
     elif best == group.name:
-        main, details, state = middle, (around, "best"), "best"
+        main, details, state = middle, (value.span, "best"), "best"
     elif relation is None:
         main, state = "not comparable", "apart"
     else:
@@ -162,7 +162,7 @@ def said(relation: Relation, metric: Metric, *, tested: bool) -> tuple[str, str]
 
     Where failed runs decided, the size is that of the others, and is said to be.
     """
-    estimate, around = relation.estimate, relation.interval
+    estimate, around = relation.estimate, relation.around
     decided = relation.decision in (Decision.BETTER, Decision.WORSE)
     word = {
         Decision.BETTER: metric.kind.better,
@@ -173,32 +173,22 @@ def said(relation: Relation, metric: Metric, *, tested: bool) -> tuple[str, str]
     if estimate is None:
         return word, ""
     decided = decided and not relation.by_failures
-    low, high = (around.low, around.high) if around else (None, None)
     ratio = metric.kind.scale == "ratio"
     if ratio and decided and estimate < 1:
         estimate = 1 / estimate
-        low, high = (1 / around.high, 1 / around.low) if around else (None, None)
-    if low is None or high is None:
-        size, span = f"{estimate:.2f}" if ratio else f"{estimate:+.2f}", ""
+        around = around.inverse() if around else None
+    if around is None:
+        size, interval = f"{estimate:.2f}" if ratio else f"{estimate:+.2f}", ""
     else:
-        size, first, last = together(estimate, low, high)
+        size, first, last = together(estimate, around.low, around.high)
         if not ratio and estimate > 0:
             size = f"+{size}"
-        span = f"({first} to {last})" if relation.is_range else f"[{first}, {last}]"
+        interval = span(first, last, relation.is_range)
     size = f"{size}×" if ratio else f"{size} pp" if metric.unit == "%" else size
     if decided:
-        return f"{size} {word}", span
-    shown = f"{size} {span}".strip()
+        return f"{size} {word}", interval
+    shown = f"{size} {interval}".strip()
     return word, f"{shown} of those that finished" if relation.by_failures else shown
-
-
-def _shown(value: Estimate, metric: Metric) -> tuple[str, str]:
-    unit = f" {metric.unit}" if metric.unit else ""
-    middle = f"{written(value.middle)}{unit}"
-    if value.low is None:
-        return middle, ""
-    low, high = written(value.low), written(value.high)
-    return middle, f"({low} to {high})" if value.is_range else f"[{low}, {high}]"
 
 
 def _state(relation: Relation, metric: Metric) -> str:

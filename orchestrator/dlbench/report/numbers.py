@@ -20,5 +20,6 @@ def written(value: float | None, digits: int = 3) -> str:
     return f"{value:.{decimals}f}"
 
 
-def ratio(value: float) -> str:
-    return f"×{value:,.0f}" if value >= 100 else f"×{value:.{1 if value >= 10 else 2}f}"
+def span(low: str, high: str, is_range: bool) -> str:
+    """An interval, or the range of runs that are too few for one."""
+    return f"({low} to {high})" if is_range else f"[{low}, {high}]"

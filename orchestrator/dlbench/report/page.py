@@ -40,7 +40,8 @@ def html(material: Material) -> str:
         lstrip_blocks=True,
         loader=jinja2.FunctionLoader(asset),
     )
-    style, library, own = asset("report.css"), asset("vendor/echarts.js"), script()
+    style = environment.get_template("report.css.j2").render()
+    library, own = asset("vendor/echarts.js"), script()
     failures, more = records.failures(material)
     compared = comparisons(material)
     return environment.get_template("report.html.j2").render(

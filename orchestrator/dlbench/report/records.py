@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dlbench.analysis.groups import Group, Row
+from dlbench.analysis.groups import Row
 from dlbench.analysis.metrics import PEAK_MEMORY, QUALITY, TRAINING
 from dlbench.campaigns.certificate_file import Certificate
 from dlbench.campaigns.log_file import log_tail
@@ -83,42 +83,36 @@ def failures(material: Material) -> tuple[list[Failure], int]:
 
 def command_of(trial: Trial, seeds: Sequence[int] = ()) -> str:
     """The command that runs this trial again, or repeats of it with these seeds."""
-    seeds = seeds or [trial.seed]
-    if list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))):
-        seeded = ["--seed", str(seeds[0]), "--repeats", str(len(seeds))]
-    else:
-        seeded = ["--seeds", ",".join(map(str, seeds))]
-    words = [
-        "dlbench", "run", "--framework", f"{trial.release}:{trial.variant}",
-        "--workload", trial.workload, "--device", trial.device, "--engine", trial.engine,
-        "--setting", trial.setting, "--data", trial.data, *seeded,
-    ]  # fmt: skip
-    if trial.steps:
-        words += ["--steps", str(trial.steps)]
-    else:
-        words += ["--epochs", str(trial.epochs)]
-    for change in trial.changes:
-        words += ["--sweep", change]
-    if trial.confounds:
-        words += ["--confound", "+".join(trial.confounds)]
-    if trial.share is not None:
-        words += ["--scale", f"{trial.share:g}"]
-    if trial.rows is not None:
-        words += ["--rows", str(trial.rows)]
-    if trial.threads is not None:
-        words += ["--threads", str(trial.threads)]
-    if trial.cpus is not None:
-        words += ["--cpus", f"{trial.cpus:g}"]
-    if trial.memory_bytes is not None:
-        words += ["--memory", str(trial.memory_bytes)]
-    if trial.device == "gpu" and trial.gpus:
-        words += ["--gpu", ",".join(trial.gpus)]
-    if trial.inference:
-        words.append("--inference")
-    if trial.deterministic:
-        words.append("--deterministic")
-    if trial.seconds != _USUAL_SECONDS:
-        words += ["--time-limit", f"{trial.seconds:g}s"]
+    seeds = list(seeds or [trial.seed])
+    in_a_row = seeds == list(range(seeds[0], seeds[0] + len(seeds)))
+    options: list[tuple[str, object]] = [
+        ("--framework", f"{trial.release}:{trial.variant}"),
+        ("--workload", trial.workload),
+        ("--device", trial.device),
+        ("--engine", trial.engine),
+        ("--setting", trial.setting),
+        ("--data", trial.data),
+        ("--seed", seeds[0] if in_a_row else None),
+        ("--repeats", len(seeds) if in_a_row else None),
+        ("--seeds", None if in_a_row else ",".join(map(str, seeds))),
+        ("--steps", trial.steps or None),
+        ("--epochs", None if trial.steps else trial.epochs),
+        *(("--sweep", change) for change in trial.changes),
+        ("--confound", "+".join(trial.confounds) or None),
+        ("--scale", None if trial.share is None else f"{trial.share:g}"),
+        ("--rows", trial.rows),
+        ("--threads", trial.threads),
+        ("--cpus", None if trial.cpus is None else f"{trial.cpus:g}"),
+        ("--memory", trial.memory_bytes),
+        ("--gpu", ",".join(trial.gpus) if trial.device == "gpu" and trial.gpus else None),
+        ("--inference", trial.inference),
+        ("--deterministic", trial.deterministic),
+        ("--time-limit", None if trial.seconds == _USUAL_SECONDS else f"{trial.seconds:g}s"),
+    ]
+    words = ["dlbench", "run"]
+    for flag, value in options:
+        if value is not None and value is not False:
+            words += [flag] if value is True else [flag, str(value)]
     return shlex.join(words)
 
 
@@ -131,6 +125,7 @@ def group_records(material: Material) -> list[GroupRecord]:
     for group in material.groups:
         row = group.rows[0]
         key, lock = str(row["certificate"] or ""), str(row["lock"] or "")
+        seeds = sorted(row["seed"] or 0 for row in group.rows)
         records.append(
             GroupRecord(
                 group.name,
@@ -142,7 +137,7 @@ def group_records(material: Material) -> list[GroupRecord]:
                 number.get(key),
                 key,
                 f"{lock} ({group.release}, {row['device']})" if lock else "not recorded",
-                _command(group, material),
+                command_of(material.planned[row["id"]].trial, seeds),
             )
         )
     return records
@@ -167,12 +162,6 @@ def trial_table(material: Material) -> Table:
     return Table.of_rows(columns, rows)
 
 
-def _command(group: Group, material: Material) -> str:
-    """It makes the numbers of the group again."""
-    seeds = sorted(row["seed"] or 0 for row in group.rows)
-    return command_of(material.planned[group.rows[0]["id"]].trial, seeds)
-
-
 @dataclass(frozen=True)
 class MachineFacts:
     name: str
@@ -185,23 +174,16 @@ def machines(material: Material) -> list[MachineFacts]:
     every = material.results.machines()
     trials = Counter(row["machine"] for group in material.groups for row in group.rows)
     about = material.about
-    common = [
-        ("Engine", about.engine),
-        ("Samples a second", about.hz),
-        ("dlbench", about.dlbench),
-        ("Campaign", about.id),
-    ]
+    common = [("Engine", about.engine), ("Samples a second", about.hz), ("dlbench", about.dlbench),
+              ("Campaign", about.id)]  # fmt: skip
     if len(every) < 2:
         return [MachineFacts("", _known([*_facts(about.machine), *common]))]
     described = [
         MachineFacts(f"Machine {digest[:6]}: {count(trials[digest], 'trial')}", _known(_facts(one)))
         for digest, one in every.items()
     ]
-    merged = [part.id for part in about.merged]
-    return [
-        *described,
-        MachineFacts("All together", _known([*common, ("Merged of", ", ".join(merged))])),
-    ]
+    merged = ("Merged of", ", ".join(part.id for part in about.merged))
+    return [*described, MachineFacts("All together", _known([*common, merged]))]
 
 
 def _known(facts: Iterable[tuple[str, object]]) -> tuple[tuple[str, str], ...]:

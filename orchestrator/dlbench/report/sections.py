@@ -5,33 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from dlbench.analysis.metrics import (
-    AT_PEAK,
-    BACKWARD,
-    CPU,
-    CPU_ENERGY,
-    CPU_USE,
-    FIRST_EPOCH,
-    FIRST_EPOCH_EXCESS,
-    FORWARD,
-    GPU_ENERGY,
-    GPU_MEMORY,
-    GPU_USE,
-    HOST,
-    INFERENCE,
-    LATENCY,
-    LATENCY_P99,
-    MEAN_MEMORY,
-    ON_TRAINING_ROWS,
-    PADDING,
-    PEAK_EPOCH,
-    PEAK_MEMORY,
-    QUALITY,
-    SPEED,
-    STEP,
-    TRAINING,
-    Metric,
-)
+from dlbench.analysis import metrics as m
 from dlbench.report.charts.bars import bars
 from dlbench.report.charts.confusion import confusion
 from dlbench.report.charts.convergence import convergence
@@ -58,6 +32,30 @@ class Section:
     """The part of the template that fills it; empty: paragraphs and charts alone."""
 
 
+_Drawn = Chart | None | tuple[Chart | None, list[str]]
+_CHARTS: tuple[tuple[str, str, tuple[m.Metric, ...] | Callable[[Material], _Drawn]], ...] = (
+    ("time", "Training time and throughput",
+     (m.TRAINING, m.SPEED, m.STEP, m.FIRST_EPOCH, m.FIRST_EPOCH_EXCESS)),
+    ("parts", "Parts of a detector's step", (m.FORWARD, m.BACKWARD, m.HOST, m.PADDING)),
+    ("inference", "Inference", (m.INFERENCE, m.LATENCY, m.LATENCY_P99)),
+    ("quality", "Quality", (*m.QUALITY, *m.ON_TRAINING_ROWS, m.PEAK_EPOCH, *m.AT_PEAK)),
+    ("convergence", "Convergence", convergence),
+    ("phases", "Where the time goes", phases),
+    ("steps", "Step times", step_times),
+    ("resources", "Memory, CPU and energy",
+     (m.PEAK_MEMORY, m.MEAN_MEMORY, m.GPU_MEMORY, m.CPU, m.CPU_USE, m.GPU_USE, m.GPU_ENERGY,
+      m.CPU_ENERGY)),
+    ("timelines", "Resources over a trial", timelines),
+    ("memory", "Memory against speed", memory_against_speed),
+    ("speed-ups", "GPU against CPU", speed_ups),
+    ("scaling", "Over what was swept", scaling),
+    ("history", "Over the releases", history),
+    ("seeds", "Reproducibility", seeds),
+    ("confusion", "Confusion matrices", confusion),
+)  # fmt: skip
+"""Of each section its id, its title, and what is drawn: bars of these metrics, or a chart."""
+
+
 def sections(material: Material) -> Iterator[Section]:
     yield Section("summary", "Summary", block="matrix")
     if material.study is not None:
@@ -65,34 +63,10 @@ def sections(material: Material) -> Iterator[Section]:
     ranked, sentences = ranks(material)
     if ranked:
         yield Section("ranks", "Across workloads", ranked, tuple(sentences))
-    made: tuple[Callable[[Material], Section | None], ...] = (
-        _bars(
-            "time",
-            "Training time and throughput",
-            (TRAINING, SPEED, STEP, FIRST_EPOCH, FIRST_EPOCH_EXCESS),
-        ),
-        _bars("parts", "Parts of a detector's step", (FORWARD, BACKWARD, HOST, PADDING)),
-        _bars("inference", "Inference", (INFERENCE, LATENCY, LATENCY_P99)),
-        _bars("quality", "Quality", (*QUALITY, *ON_TRAINING_ROWS, PEAK_EPOCH, *AT_PEAK)),
-        _with_words("convergence", "Convergence", convergence),
-        _drawn("phases", "Where the time goes", phases),
-        _drawn("steps", "Step times", step_times),
-        _bars(
-            "resources",
-            "Memory, CPU and energy",
-            (PEAK_MEMORY, MEAN_MEMORY, GPU_MEMORY, CPU, CPU_USE, GPU_USE, GPU_ENERGY, CPU_ENERGY),
-        ),
-        _drawn("timelines", "Resources over a trial", timelines),
-        _drawn("memory", "Memory against speed", memory_against_speed),
-        _with_words("speed-ups", "GPU against CPU", speed_ups),
-        _with_words("scaling", "Over what was swept", scaling),
-        _with_words("history", "Over the releases", history),
-        _with_words("seeds", "Reproducibility", seeds),
-        _with_words("confusion", "Confusion matrices", confusion),
-    )
-    for make in made:
-        if (section := make(material)) is not None:
-            yield section
+    for id, title, what in _CHARTS:
+        charts, sentences = _drawn(material, what)
+        if charts or sentences:
+            yield Section(id, title, charts, tuple(sentences))
     if any(group.incomplete for group in material.groups):
         yield Section("failures", "Failures", block="failures")
     if material.certificates:
@@ -102,32 +76,13 @@ def sections(material: Material) -> Iterator[Section]:
     yield Section("trials", "Trials and commands", block="trials")
 
 
-def _bars(id: str, title: str, metrics: tuple[Metric, ...]) -> Callable[[Material], Section | None]:
-    def make(material: Material) -> Section | None:
-        charts = (bars(material, metric) for metric in metrics)
-        drawn = tuple(chart for chart in charts if chart is not None)
-        return Section(id, title, drawn) if drawn else None
-
-    return make
-
-
 def _drawn(
-    id: str, title: str, draw: Callable[[Material], Chart | None]
-) -> Callable[[Material], Section | None]:
-    def make(material: Material) -> Section | None:
-        chart = draw(material)
-        return Section(id, title, (chart,)) if chart is not None else None
-
-    return make
-
-
-def _with_words(
-    id: str, title: str, draw: Callable[[Material], tuple[Chart | None, list[str]]]
-) -> Callable[[Material], Section | None]:
-    def make(material: Material) -> Section | None:
-        chart, sentences = draw(material)
-        if chart is None and not sentences:
-            return None
-        return Section(id, title, (chart,) if chart else (), tuple(sentences))
-
-    return make
+    material: Material, what: tuple[m.Metric, ...] | Callable[[Material], _Drawn]
+) -> tuple[tuple[Chart, ...], list[str]]:
+    """The charts that have anything to show, and what is said beside them."""
+    if isinstance(what, tuple):
+        charts = (bars(material, metric) for metric in what)
+        return tuple(chart for chart in charts if chart is not None), []
+    made = what(material)
+    chart, sentences = made if isinstance(made, tuple) else (made, [])
+    return (chart,) if chart else (), sentences

@@ -8,7 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from dlbench.analysis.groups import Group
+
 Cell = str | float | int | None
+Row = Sequence[Cell | Group]
+"""Of a chart's table; a group in it fills three cells: its case, contender and framework."""
 
 
 @dataclass(frozen=True)
@@ -20,9 +24,6 @@ class Table:
     @classmethod
     def of_rows(cls, names: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Table:
         return cls({name: [row[i] for row in rows] for i, name in enumerate(names)})
-
-    def __len__(self) -> int:
-        return len(next(iter(self.columns.values()), ()))
 
     def packed(self) -> dict[str, Any]:
         """For the page: each word once and where it stands, numbers with six digits."""
@@ -39,6 +40,23 @@ class Chart:
     table: Table
     note: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, id: str, drawing: str, title: str, columns: str, rows: Sequence[Row], note: str,
+        **settings: Any,
+    ) -> Chart | None:  # fmt: skip
+        """None where there are no rows. Of the columns, `group` is the place of a group."""
+        names = columns.replace("group ", "case contender framework ").split()
+        flat = [
+            [
+                each
+                for cell in row
+                for each in (_of_group(cell) if isinstance(cell, Group) else [cell])
+            ]
+            for row in rows
+        ]
+        return cls(id, drawing, title, Table.of_rows(names, flat), note, settings) if rows else None
 
     @property
     def filename(self) -> str:
@@ -58,6 +76,10 @@ class Chart:
             "columns": self.table.packed(),
         }
         return inert(content)
+
+
+def _of_group(group: Group) -> list[Cell]:
+    return [group.case, group.name, group.framework]
 
 
 def thinned(items: Sequence[Any], most: int) -> Sequence[Any]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from dlbench.analysis import reproducibility
-from dlbench.analysis.groups import Group
+from dlbench.analysis.groups import Case, Group
 from dlbench.analysis.metrics import ASKED_FOR, PEAK_MEMORY, STEP, TRAINING, Metric
-from dlbench.report.answer import answer
+from dlbench.report.answer import CaseAnswer, answer
 from dlbench.report.beside_numbers import cautions_of, of_case
 from dlbench.report.material import Material
 from dlbench.report.numbers import written
@@ -25,14 +25,13 @@ def markdown(material: Material) -> str:
     lines = [f"# {_md(said.headline)}", "", *(_md(text) for text in said.summary), ""]
     for text in cautions_of(material):
         lines += [f"> {_md(text)}", ""]
-    for case in said.cases:
-        lines += [f"## {_md(case.case)}", "", _md(_around(material, case.case)), ""]
-        columns, rows = _table(material, case.case)
+    for case, own in zip(material.cases, said.cases, strict=True):
+        lines += [f"## {_md(case.label)}", "", _md(of_case(material, case)), ""]
+        columns, rows = _table(material, case)
         lines.append("| " + " | ".join(map(_md, columns)) + " |")
         lines.append("|---|" + "---:|" * (len(columns) - 1))
         lines += ["| " + " | ".join(map(_md, row)) + " |" for row in rows]
-        sentences = (*case.sentences, *case.warnings, *_repeated(material, case.case))
-        lines += ["", *(f"- {_md(sentence)}" for sentence in sentences), ""]
+        lines += ["", *(f"- {_md(sentence)}" for sentence in _sentences(case, own)), ""]
     if rate := material.error_rate(_tested(material)):
         lines += [_md(rate), ""]
     part = study_part(material)
@@ -97,21 +96,18 @@ def latex(material: Material) -> str:
         f" {_tex(' '.join(cautions_of(material)))}",
         "",
     ]
-    for case in said.cases:
-        columns, rows = _table(material, case.case)
+    for case, own in zip(material.cases, said.cases, strict=True):
+        columns, rows = _table(material, case)
         lines += [
             "\\begin{table}", "\\centering",
-            f"\\caption{{{_tex(case.case)} ({_tex(_around(material, case.case))}): medians (of"
+            f"\\caption{{{_tex(case.label)} ({_tex(of_case(material, case))}): medians (of"
             " qualities, means) over complete trials with [95\\,\\% bootstrap intervals], or (the"
             " range of the runs) where these are too few for one}",
             f"\\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}", "\\toprule",
             " & ".join(map(_tex, columns)) + " \\\\", "\\midrule",
             *(" & ".join(map(_tex, row)) + " \\\\" for row in rows),
             "\\bottomrule", "\\end{tabular}", "\\end{table}", "",
-            *(
-                _tex(sentence) + "\n"
-                for sentence in (*case.sentences, *case.warnings, *_repeated(material, case.case))
-            ),
+            *(_tex(sentence) + "\n" for sentence in _sentences(case, own)),
         ]  # fmt: skip
     return "\n".join([*lines, _tex(material.error_rate(_tested(material)))]) + "\n"
 
@@ -121,29 +117,29 @@ def _tested(material: Material) -> list[Metric]:
     return [metric for metric in _COLUMNS if metric in material.tested]
 
 
-def _repeated(material: Material, label: str) -> Iterator[str]:
-    """What repeats of one seed gave."""
-    case = next(case for case in material.cases if case.label == label)
-    return reproducibility.sentences(case.groups)
+def _sentences(case: Case, said: CaseAnswer) -> tuple[str, ...]:
+    """The answer, what weakens it, and what repeats of one seed gave."""
+    return (*said.sentences, *said.warnings, *reproducibility.sentences(case.groups))
 
 
-def _around(material: Material, label: str) -> str:
-    case = next(case for case in material.cases if case.label == label)
-    return of_case(material, case)
-
-
-def _table(material: Material, case: str) -> tuple[list[str], list[list[str]]]:
-    groups = [group for group in material.groups if group.case == case]
-    metrics = [m for m in _COLUMNS if any(group.values(m) for group in groups)]
+def _table(material: Material, case: Case) -> tuple[list[str], list[list[str]]]:
+    metrics = [m for m in _COLUMNS if any(group.values(m) for group in case.groups)]
     columns = ["contender", "n", *(f"{m.title} ({m.unit})" if m.unit else m.title for m in metrics)]
-    rows = [_row(material, group, metrics) for group in _ranked(material, groups)]
+    rows = [
+        [
+            group.name,
+            f"{len(group.complete)}/{len(group.rows)}",
+            *(_value(material, group, metric) for metric in metrics),
+            ", ".join(_outcomes(group)),
+        ]
+        for group in _ranked(material, case)
+    ]
     return [*columns, "outcome"], rows
 
 
-def _ranked(material: Material, groups: Sequence[Group]) -> list[Group]:
+def _ranked(material: Material, case: Case) -> list[Group]:
     """The best first, then those that are not ranked, then those that failed."""
-
-    times = material.comparison(groups[0].case, TRAINING) if groups else None
+    times = material.comparison(case.label, TRAINING)
     place = {name: i for i, name in enumerate(times.ranking if times else ())}
 
     def rank(group: Group) -> tuple[int, bool, bool, float]:
@@ -151,27 +147,12 @@ def _ranked(material: Material, groups: Sequence[Group]) -> list[Group]:
         after = place.get(group.name, len(place))
         return after, not group.certified, time is None, time.middle if time else 0.0
 
-    return sorted(groups, key=rank)
-
-
-def _row(material: Material, group: Group, metrics: Sequence[Metric]) -> list[str]:
-    return [
-        group.name,
-        f"{len(group.complete)}/{len(group.rows)}",
-        *(_value(material, group, metric) for metric in metrics),
-        ", ".join(_outcomes(group)),
-    ]
+    return sorted(case.groups, key=rank)
 
 
 def _value(material: Material, group: Group, metric: Metric) -> str:
     value = material.estimate(group, metric)
-    if value is None:
-        return "–"
-    if value.low is None or value.high is None:
-        return written(value.middle)
-    low, high = written(value.low), written(value.high)
-    span = f"({low} to {high})" if value.is_range else f"[{low}, {high}]"
-    return f"{written(value.middle)} {span}"
+    return "–" if value is None else f"{written(value.middle)} {value.span}".rstrip()
 
 
 def _outcomes(group: Group) -> Iterator[str]:

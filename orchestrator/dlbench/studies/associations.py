@@ -21,7 +21,6 @@ from dlbench.statistics.margins import exceeds
 from dlbench.statistics.measurements import LOSS, TIME
 from dlbench.statistics.words import number
 from dlbench.studies.claims import Claim, Study
-from dlbench.studies.contrasts import finished
 from dlbench.studies.quantities import QUANTITIES, Quantity
 from dlbench.studies.statements import Statement, Trials, across_workloads, lies_beyond
 
@@ -60,7 +59,7 @@ def _more_of(
             counter = [all_of([up, ahead.denied()]), all_of([down, behind.denied()])]
             alike = any_of([all_of([up, ahead]), all_of([down, behind])])
             order = Evidence(alike.for_it, any_of(counter).for_it)
-            made.ordered.append((good, order, more.seen * good.seen * sign))
+            made.order(good, order, more.seen * good.seen * sign)
             yield from counter
 
 
@@ -75,9 +74,7 @@ def _larger_models(
             small, large = sorted((one, other), key=lambda w: _parameters(f.study, w))
             a, b = (across_workloads(f.side(claim, name, w, better, made)) for w in (large, small))
             pair = f.contrast(a, b, better, made)
-            ahead = lies_beyond(pair, sign, claim.smallest)
-            made.ordered.append((pair, ahead, sign * pair.seen))
-            yield ahead.denied()
+            yield made.beyond(pair, sign, claim.smallest).denied()
 
 
 def _parameters(study: Study, workload: str) -> float:
@@ -100,13 +97,12 @@ def _of_each_trial(
         for name in f.study.contenders:
             device = f.device(claim, workload, quantity)
             side = f.side(claim, name, workload, quantity, made, device)
-            values = finished(side.measurements)
-            if side.why or not values:
+            if side.why or not side.values:
                 parts.append(UNKNOWN)
                 continue
-            base = np.full(len(values), level)
-            above = exceeds(values, base, less, quantity.kind, paired=True)
-            below = exceeds(values, base, claim.smallest, quantity.kind, paired=True).denied()
+            base = np.full(side.runs, level)
+            above = exceeds(side.values, base, less, quantity.kind, paired=True)
+            below = exceeds(side.values, base, claim.smallest, quantity.kind, paired=True).denied()
             parts.append(all_of([above, below]))
     return all_of(parts)
 
@@ -129,7 +125,7 @@ def magnitude(f: Trials, claim: Claim, made: Statement) -> Evidence:
     parts = []
     for workload in claim.workloads:
         side = f.contenders(claim, workload, made)(claim.first[0])
-        values, stated = finished(side.measurements), claim.stated(workload, claim.first[0])
+        values, stated = side.values, claim.stated(workload, claim.first[0])
         if side.why or len(values) < 2 or stated is None or min(values) <= 0:
             parts.append(UNKNOWN)
             continue

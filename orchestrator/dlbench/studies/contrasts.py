@@ -55,30 +55,41 @@ class Side:
     not_run: str = ""
     """The release that was not run there; `all`: nobody was."""
 
+    @cached_property
+    def values(self) -> list[float]:
+        """Of the runs that finished with one."""
+        if self.measurements is None:
+            return []
+        return [x for x in _only_finished(self.measurements).values if math.isfinite(x)]
+
     @property
     def middle(self) -> float | None:
         """The mean of the runs that finished, as the studies give it."""
-        values = finished(self.measurements)
-        return math.fsum(values) / len(values) if values else None
+        return math.fsum(self.values) / self.runs if self.values else None
 
     @property
     def sd(self) -> float | None:
-        values = finished(self.measurements)
-        if len(values) < 2:
+        if self.runs < 2:
             return None
-        return float(np.std(values, ddof=1)) if max(values) > min(values) else 0.0
+        return float(np.std(self.values, ddof=1)) if max(self.values) > min(self.values) else 0.0
 
     @property
     def runs(self) -> int:
-        return len(finished(self.measurements))
+        return len(self.values)
 
+    @property
+    def shown(self) -> str:
+        """Mean and standard deviation in the unit of the published figures; empty: no run."""
+        if self.middle is None:
+            return ""
+        factor = self.quantity.factor
+        return self.quantity.shown(
+            self.middle * factor, None if self.sd is None else self.sd * factor
+        )
 
-def finished(measurements: Measurements | None) -> list[float]:
-    """The values of the runs that finished with one."""
-    if measurements is None:
-        return []
-    done = measurements.finished or (True,) * len(measurements.values)
-    return [x for x, ok in zip(measurements.values, done, strict=True) if ok and math.isfinite(x)]
+    @property
+    def trials(self) -> tuple[str, ...]:
+        return tuple(str(row["id"]) for group in self.groups for row in group.rows)
 
 
 def side_of(
@@ -87,23 +98,15 @@ def side_of(
     """`missing`: the release that was not run, where there is no group."""
     if group is None:
         return Side(name, workload, device, quantity, (), None, not_run=missing)
+    side = Side(name, workload, device, quantity, (group,), None)
     column = quantity.column_on(device)
     if not column or column not in group.rows[0]:
-        return Side(
-            name,
-            workload,
-            device,
-            quantity,
-            (group,),
-            None,
-            f"a measurement of {quantity.words}, which dlbench does not make",
-        )
+        why = f"a measurement of {quantity.words}, which dlbench does not make"
+        return replace(side, why=why)
     measured = group.measurements(Metric(column, column, quantity.words, quantity.kind))
     if not quantity.failures_count:
         measured = _only_finished(measured)
-    return Side(
-        name, workload, device, quantity, (group,), measured, _refused(measured, quantity, name)
-    )
+    return replace(side, measurements=measured, why=_refused(measured, quantity, name))
 
 
 def _refused(measured: Measurements, quantity: Quantity, name: str) -> str:
@@ -134,39 +137,25 @@ def combined(name: str, sides: list[Side], how: str, quantity: Quantity) -> Side
     device to the second. Runs that have no partner in the others are left out."""
     workload = ", ".join(dict.fromkeys(side.workload for side in sides))
     groups = tuple(group for side in sides for group in side.groups)
-    why = next((side.why for side in sides if side.why), "")
-    parts = [side.measurements for side in sides]
+    whole = Side(name, workload, "both", quantity, groups, None)
     if any(side.not_run for side in sides):
-        return Side(name, workload, "both", quantity, groups, None)
-    if why or any(part is None or part.keys is None for part in parts):
-        return Side(
-            name,
-            workload,
-            "both",
-            quantity,
-            groups,
-            None,
-            why or f"a measurement of {quantity.words}",
-        )
-    tables = []
-    for part in parts:
-        assert part is not None and part.keys is not None
-        done = part.finished or (True,) * len(part.values)
-        tables.append({k: x for k, x, ok in zip(part.keys, part.values, done, strict=True) if ok})
+        return whole
+    parts = [_only_finished(side.measurements) for side in sides if side.measurements is not None]
+    why = next((side.why for side in sides if side.why), "")
+    if why or len(parts) < len(sides) or any(part.keys is None for part in parts):
+        return replace(whole, why=why or f"a measurement of {quantity.words}")
+    tables = [dict(zip(part.keys or (), part.values, strict=True)) for part in parts]
     common = [key for key in tables[0] if all(key in table for table in tables)]
-    values = [_joined([table[key] for table in tables], how) for key in common]
     if not common:
-        return Side(
-            name, workload, "both", quantity, groups, None, f"{name} has no runs of the same round"
-        )
-    first = parts[0]
-    assert first is not None
-    sessions = tuple(str(key[0]) if isinstance(key, tuple) else "" for key in common)
+        return replace(whole, why=f"{name} has no runs of the same round")
     made = Measurements(
-        values=tuple(values), keys=tuple(common), sessions=sessions, machine=first.machine,
-        certified=all(part is not None and part.certified for part in parts),
-    )  # fmt: skip
-    return Side(name, workload, "both", quantity, groups, made, _refused(made, quantity, name))
+        values=tuple(_joined([table[key] for table in tables], how) for key in common),
+        keys=tuple(common),
+        sessions=tuple(str(key[0]) if isinstance(key, tuple) else "" for key in common),
+        machine=parts[0].machine,
+        certified=all(part.certified for part in parts),
+    )
+    return replace(whole, measurements=made, why=_refused(made, quantity, name))
 
 
 def _joined(values: list[float], how: str) -> float:
@@ -197,11 +186,8 @@ class Contrast:
         reasons = reasons_between(self.first.measurements, self.second.measurements)
         if not reasons:
             return ""
-        return f"{self.names}: {listing([one.value for one in reasons])}"
-
-    @property
-    def names(self) -> str:
-        return f"{self.first.name} and {self.second.name} on {self.first.workload}"
+        names = f"{self.first.name} and {self.second.name} on {self.first.workload}"
+        return f"{names}: {listing([one.value for one in reasons])}"
 
     @cached_property
     def aligned(self) -> Aligned | None:
@@ -221,20 +207,15 @@ class Contrast:
         """Of "the first is greater by more than bound"; None: greater at all."""
         if not self.parts or self.aligned is None:
             return UNKNOWN
-        x, y = self.aligned.values
-        return exceeds(
-            x, y, self._bound(bound), self.quantity.kind, paired=self.aligned.size.paired
-        )
+        kind = self.quantity.kind
+        if bound is None:
+            bound = 1.0 if kind.scale == "ratio" else 0.0
+        return exceeds(*self.aligned.values, bound, kind, paired=self.aligned.size.paired)
 
     def within(self, bound: float) -> Evidence:
         """Of "they differ by less than bound", by two one-sided tests."""
         less = 1 / bound if self.quantity.kind.scale == "ratio" else -bound
         return all_of([self.greater(less), self.greater(bound).denied()])
-
-    def _bound(self, bound: float | None) -> float:
-        if bound is not None:
-            return bound
-        return 1.0 if self.quantity.kind.scale == "ratio" else 0.0
 
     @property
     def seen(self) -> int:

@@ -14,7 +14,7 @@ from itertools import combinations
 from dlbench.statistics.evidence import CERTAIN, UNKNOWN, Evidence, all_of, any_of, most_of
 from dlbench.studies import associations
 from dlbench.studies.claims import Claim
-from dlbench.studies.contrasts import NOBODY, Contrast, combined, finished, side_of
+from dlbench.studies.contrasts import NOBODY, Contrast, Side, combined, side_of
 from dlbench.studies.quantities import QUANTITIES, Quantity
 from dlbench.studies.statements import DEVICES, Statement, Trials, across_workloads, lies_beyond
 
@@ -54,12 +54,7 @@ def _pairs(f: Trials, claim: Claim, made: Statement) -> Iterator[Contrast]:
 
 def _direction(f: Trials, claim: Claim, made: Statement) -> Evidence:
     sign = 1 if claim.relation == "greater" else -1
-    parts = []
-    for pair in _pairs(f, claim, made):
-        evidence = lies_beyond(pair, sign, claim.smallest)
-        made.ordered.append((pair, evidence, sign * pair.seen))
-        parts.append(evidence)
-    return _over(claim, parts)
+    return _over(claim, [made.beyond(p, sign, claim.smallest) for p in _pairs(f, claim, made)])
 
 
 def _differs(f: Trials, claim: Claim, made: Statement) -> Evidence:
@@ -75,7 +70,7 @@ def _equal(f: Trials, claim: Claim, made: Statement) -> Evidence:
 
 def _same(pair: Contrast) -> Evidence:
     """Counts are equal or not: no test is needed."""
-    values = {*finished(pair.first.measurements), *finished(pair.second.measurements)}
+    values = {*pair.first.values, *pair.second.values}
     if not (pair.first.runs and pair.second.runs):
         return UNKNOWN
     return CERTAIN if len(values) == 1 else CERTAIN.denied()
@@ -95,9 +90,7 @@ def _differs_somewhere(f: Trials, claim: Claim, made: Statement) -> Evidence:
         for conditions in settings or (None,):
             sides = []
             for name in (claim.first[0], claim.second[0]):
-                group = None
-                if conditions is not None:
-                    group = f.runs.under(conditions, workload, device, name)
+                group = f.runs.under(conditions, workload, device, name)
                 missing = f.study.frameworks[name].release if conditions is not None else NOBODY
                 sides.append(side_of(name, workload, device, group, quantity, missing))
             made.sides += sides
@@ -124,40 +117,23 @@ def _overtaken(f: Trials, claim: Claim, made: Statement) -> Evidence:
 
 def _extreme(f: Trials, claim: Claim, made: Statement) -> Evidence:
     sign = 1 if claim.relation == "greatest" else -1
-    first, second = f.study.names(claim)
-    if claim.over == "mean":
-        return _extreme_of_mean(f, claim, made, sign)
-    units = []
-    for workload in claim.workloads:
-        of = f.contenders(claim, workload, made)
-        parts = []
-        for one in first:
-            for other in second:
-                pair = f.contrast(of(one), of(other), QUANTITIES[claim.metric], made)
-                evidence = lies_beyond(pair, sign, claim.smallest)
-                made.ordered.append((pair, evidence, sign * pair.seen))
-                parts.append(evidence)
-        units.append(all_of(parts))
-    return _over(claim, units)
-
-
-def _extreme_of_mean(f: Trials, claim: Claim, made: Statement, sign: int) -> Evidence:
     quantity = QUANTITIES[claim.metric]
     first, second = f.study.names(claim)
-    means = {
-        name: combined(
-            name, [f.side(claim, name, workload, quantity, made) for workload in claim.workloads],
-            "mean", quantity)
-        for name in (*first, *second)
-    }  # fmt: skip
-    parts = []
-    for one in first:
-        for other in second:
-            pair = f.contrast(means[one], means[other], quantity, made)
-            evidence = lies_beyond(pair, sign, claim.smallest)
-            made.ordered.append((pair, evidence, sign * pair.seen))
-            parts.append(evidence)
-    return all_of(parts)
+
+    def extreme(of: Callable[[str], Side]) -> Evidence:
+        pairs = [f.contrast(of(a), of(b), quantity, made) for a in first for b in second]
+        return all_of([made.beyond(pair, sign, claim.smallest) for pair in pairs])
+
+    if claim.over == "mean":
+        means = {
+            name: combined(
+                name, [f.side(claim, name, w, quantity, made) for w in claim.workloads], "mean",
+                quantity,
+            )
+            for name in (*first, *second)
+        }  # fmt: skip
+        return extreme(means.__getitem__)
+    return _over(claim, [extreme(f.contenders(claim, w, made)) for w in claim.workloads])
 
 
 def _second_least(f: Trials, claim: Claim, made: Statement) -> Evidence:
@@ -170,14 +146,11 @@ def _second_least(f: Trials, claim: Claim, made: Statement) -> Evidence:
             other: f.contrast(of(first[0]), of(other), QUANTITIES[claim.metric], made).greater(None)
             for other in second
         }
-        units.append(
-            any_of(
-                [
-                    all_of([below[b] if b == least else below[b].denied() for b in second])
-                    for least in second
-                ]
-            )
-        )
+        each = [
+            all_of([below[b] if b == least else below[b].denied() for b in second])
+            for least in second
+        ]
+        units.append(any_of(each))
     return _over(claim, units)
 
 

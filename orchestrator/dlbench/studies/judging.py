@@ -152,10 +152,7 @@ def judge(
     judged: dict[As, list[Verdict] | None] = {}
     families = {}
     for as_, runs in study_runs(study, results).items():
-        if runs is None:
-            judged[as_], families[as_] = None, 0
-        else:
-            judged[as_], families[as_] = verdicts_on(study, runs, claims, alpha)
+        judged[as_], families[as_] = verdicts_on(study, runs, claims, alpha) if runs else (None, 0)
     return JudgedStudy(
         study,
         alpha,
@@ -261,10 +258,11 @@ def _missing(made: Statement) -> list[str]:
     for (workload, device), these in releases.items():
         who = "" if NOBODY in these else listing(some(list(these), _MOST_NAMED))
         places.setdefault((who, device), []).append(workload)
-    said = []
-    for (who, device), workloads in places.items():
-        of = f"{who} on " if who else ""
-        said.append(f"trials of {of}{listing(some(workloads, _MOST_WORKLOADS))}, {device.upper()}")
+    said = [
+        f"trials of {f'{who} on ' if who else ''}{listing(some(these, _MOST_WORKLOADS))},"
+        f" {device.upper()}"
+        for (who, device), these in places.items()
+    ]
     whys = [side.why for side in made.sides if side.why]
     whys += [one.why_not for one in made.contrasts if one.first.runs and one.second.runs]
     return [*said, *some(list(dict.fromkeys(filter(None, whys))), _MOST_NAMED)]
@@ -315,11 +313,7 @@ def _smaller(study: Study, claim: Claim, made: Statement) -> str:
     """In what the trials are less than the study's, where that matters; the same words once."""
     if QUANTITIES[claim.metric].any_scale:
         return ""
-    found = [
-        reduced(study, group, group.rows[0]["workload"])
-        for side in made.sides
-        for group in side.groups
-    ]
+    found = [reduced(study, group, group.rows[0]["workload"]) for group in _groups(made)]
     return listing(some(list(dict.fromkeys(filter(None, found))), 2))
 
 
@@ -417,14 +411,11 @@ def _measured(claim: Claim, made: Statement) -> tuple[str, ...]:
     own = QUANTITIES[claim.metric]
     lines: dict[str, dict[str, tuple[float, str]]] = {}
     for side in made.sides:
-        middle, sd, quantity = side.middle, side.sd, side.quantity
-        if middle is None:
-            continue
-        spread = None if sd is None else sd * quantity.factor
-        shown = quantity.shown(middle * quantity.factor, spread)
-        what = "" if quantity.words in (own.words, "speed-up") else f", {quantity.words}"
-        each = lines.setdefault(f"{side.workload}{what}", {})
-        each[side.name] = (middle, shown)
+        if side.middle is not None:
+            words = side.quantity.words
+            what = "" if words in (own.words, "speed-up") else f", {words}"
+            each = lines.setdefault(f"{side.workload}{what}", {})
+            each[side.name] = (side.middle, side.shown)
     return tuple(_line(where, each) for where, each in lines.items())
 
 

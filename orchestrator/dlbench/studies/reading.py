@@ -6,7 +6,7 @@ import csv
 import fnmatch
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -106,10 +106,7 @@ def read_study(folder: Path) -> Study:
     ]
     return Study(
         name=folder.name,
-        title=table.get("title", str),
-        where=table.get("where", str),
-        machine=table.get("machine", str),
-        design=table.get("design", str),
+        **{key: table.get(key, str) for key in ("title", "where", "machine", "design")},
         runs=table.count("runs"),
         paired=table.maybe("paired", bool) is not False,
         notes=table.strings("notes", ()),
@@ -131,9 +128,7 @@ def _confounds(
     """What differed in the study's code; a study of which nothing is known has no such file."""
     if not path.exists():
         return
-    for line in _lines(path):
-        if tuple(line.cells) != _CONFOUND_COLUMNS:
-            raise UserError(f"{path} has other headings than {', '.join(_CONFOUND_COLUMNS)}.")
+    for line in _lines(path, _CONFOUND_COLUMNS):
         names = line.items("framework")
         if not names or set(names) - {*frameworks, ALL}:
             raise line.wrong("framework", "one or more of study.toml, or all,")
@@ -180,13 +175,8 @@ def _framework(name: str, table: Table) -> StudyFramework:
 def _workload(name: str, table: Table) -> StudyWorkload:
     table.check_keys({"data"}, {"epochs", "rows", "accuracy"})
     epochs, rows = (table.count(key) if key in table.values else None for key in ("epochs", "rows"))
-    return StudyWorkload(
-        name,
-        table.get("data", str),
-        epochs,
-        rows,
-        table.maybe("accuracy", str) or "accuracy",
-    )
+    accuracy = table.maybe("accuracy", str) or "accuracy"
+    return StudyWorkload(name, table.get("data", str), epochs, rows, accuracy)
 
 
 class _Line:
@@ -223,7 +213,8 @@ class _Line:
         return tuple(part for part in self.cells[column].split("|") if part)
 
 
-def _lines(path: Path) -> Iterator[_Line]:
+def _lines(path: Path, columns: Sequence[str] = ()) -> Iterator[_Line]:
+    """`columns`: the headings that the file must have; none: any."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows = list(csv.reader(file, strict=True))
@@ -238,6 +229,8 @@ def _lines(path: Path) -> Iterator[_Line]:
                 f"{path}, line {number}: {len(row)} cells; {len(header)} are expected.",
                 "Correct or restore the file.",
             )
+        if columns and header != list(columns):
+            raise UserError(f"{path} has other headings than {', '.join(columns)}.")
         yield _Line(path, number, dict(zip(header, row, strict=True)))
 
 
@@ -282,9 +275,7 @@ def _claims(
     workloads: Mapping[str, StudyWorkload],
 ) -> Iterator[Claim]:
     seen: set[str] = set()
-    for line in _lines(path):
-        if tuple(line.cells) != _COLUMNS:
-            raise UserError(f"{path} has other headings than {', '.join(_COLUMNS)}.")
+    for line in _lines(path, _COLUMNS):
         if line["id"] in seen or not line["id"].startswith(f"{study}-"):
             raise line.wrong("id", f"one that begins with {study}- and comes once")
         seen.add(line["id"])

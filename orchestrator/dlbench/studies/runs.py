@@ -8,7 +8,6 @@ others, such as one that was put back alone, speaks for neither.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -17,10 +16,9 @@ import polars as pl
 
 from dlbench.analysis.groups import Conditions, Group, cases_of
 from dlbench.analysis.results import Results
-from dlbench.studies.claims import Study, StudyFramework
+from dlbench.studies.claims import Study
 from dlbench.studies.curve_columns import COLUMNS, with_curve_columns
 from dlbench.studies.quantities import QUANTITIES
-from dlbench.studies.saved_size import with_saved_size
 
 _SOURCES = ("synthetic", "sample", "real")
 """The better ones last."""
@@ -38,7 +36,6 @@ class StudyRuns:
     """The groups that stand for a study's contenders, of trials as intended or as published."""
 
     study: Study
-    as_: As
     groups: dict[tuple[str, str, str], tuple[Group, ...]]
     """By workload, device and the study's name of the contender; one for each set of conditions."""
 
@@ -58,11 +55,7 @@ class StudyRuns:
 
     def group(self, workload: str, device: str, name: str) -> Group | None:
         """The group that stands for it, under the chosen conditions."""
-        chosen = self._chosen.get((workload, device))
-        for group in self.groups.get((workload, device, name), ()):
-            if group.conditions == chosen:
-                return group
-        return None
+        return self.under(self._chosen.get((workload, device)), workload, device, name)
 
     def settings(self, workload: str, device: str) -> tuple[Conditions, ...]:
         """All conditions under which anything ran there."""
@@ -74,7 +67,9 @@ class StudyRuns:
         }
         return tuple(found)
 
-    def under(self, conditions: Conditions, workload: str, device: str, name: str) -> Group | None:
+    def under(
+        self, conditions: Conditions | None, workload: str, device: str, name: str
+    ) -> Group | None:
         groups = self.groups.get((workload, device, name), ())
         return next((group for group in groups if group.conditions == conditions), None)
 
@@ -97,15 +92,28 @@ def study_runs(study: Study, results: Results) -> dict[As, StudyRuns | None]:
     runs: dict[As, StudyRuns | None] = {As.INTENDED: None, As.PUBLISHED: None}
     if len(intended):
         alike = with_saved_size(study, intended, published=False)
-        runs[As.INTENDED] = StudyRuns(study, As.INTENDED, _groups(study, alike))
+        runs[As.INTENDED] = StudyRuns(study, _groups(study, alike))
     # a confound may be the batch: then it is part of what is compared, no condition
     confounded = trials.filter(marked).with_columns(certified=pl.lit(True))
     every = pl.concat([confounded, intended]).with_columns(batch=pl.lit(None, pl.Int64))
     every = with_saved_size(study, every, published=True)
     groups = _groups(study, every, published=True)
     if any(group.confounds for each in groups.values() for group in each):
-        runs[As.PUBLISHED] = StudyRuns(study, As.PUBLISHED, groups)
+        runs[As.PUBLISHED] = StudyRuns(study, groups)
     return runs
+
+
+def with_saved_size(study: Study, trials: pl.DataFrame, *, published: bool) -> pl.DataFrame:
+    """The table with the column `saved_bytes`; null where nothing was saved.
+
+    As intended, all contenders save the same: the weights. As published, each saved what the
+    study's code made it save: with some the optimiser's state, too."""
+    with_state = [one.release for one in study.frameworks.values() if one.saves_state]
+    size = pl.col("model_bytes")
+    if published and with_state:
+        of_both = pl.col("release").is_in(with_state)
+        size = pl.when(of_both).then(pl.col("model_with_optimizer_bytes")).otherwise(size)
+    return trials.with_columns(size.alias("saved_bytes"))
 
 
 def _as_accuracy(study: Study, frame: pl.DataFrame) -> pl.DataFrame:
@@ -128,20 +136,16 @@ def _groups(
     for case in cases_of(trials, "release", columns):
         device = dict(case.fixed)["device"].partition(":")[0]
         for group in case.groups:
-            for name in _names(study, group):
-                had = study.confounds_of(name, case.workload) if published else ()
-                if set(group.confounds.split()) != set(had):
-                    continue
-                found.setdefault((case.workload, device, name), []).append(group)
+            for one in study.frameworks.values():
+                had = study.confounds_of(one.name, case.workload) if published else ()
+                stands_for_it = (
+                    one.release == group.release
+                    and one.variant in (None, group.rows[0]["variant"])
+                    and set(group.confounds.split()) == set(had)
+                )
+                if stands_for_it:
+                    found.setdefault((case.workload, device, one.name), []).append(group)
     return {key: tuple(groups) for key, groups in found.items()}
-
-
-def _names(study: Study, group: Group) -> Iterator[str]:
-    def stands_for(framework: StudyFramework) -> bool:
-        variant = group.rows[0]["variant"]
-        return framework.release == group.release and framework.variant in (None, variant)
-
-    return (one.name for one in study.frameworks.values() if stands_for(one))
 
 
 def _nearness(groups: list[Group]) -> tuple[int, int, int]:

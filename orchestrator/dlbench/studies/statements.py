@@ -26,6 +26,15 @@ class Statement:
     prediction: str = ""
     """A magnitude's, in words."""
 
+    def order(self, pair: Contrast, evidence: Evidence, seen: int) -> Evidence:
+        """Note that the claim orders this pair: `seen` is 1 where the values have its order."""
+        self.ordered.append((pair, evidence, seen))
+        return evidence
+
+    def beyond(self, pair: Contrast, sign: int, bound: float | None) -> Evidence:
+        """As `lies_beyond`, of a pair that the claim orders."""
+        return self.order(pair, lies_beyond(pair, sign, bound), sign * pair.seen)
+
     def tau(self, share: float) -> Tau | None:
         known = [(e, seen) for c, e, seen in self.ordered if c.aligned is not None]
         return kendall(known, share, len(self.ordered))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dlbench.analysis.groups import Group
 from dlbench.statistics.measurements import TIME
@@ -65,13 +65,8 @@ def study_tables(study: Study, runs: StudyRuns) -> tuple[StudyTable, ...]:
 
 def _seeds(study: Study, quantity: str) -> list[str]:
     """Tables that tell fixed from varied seeds are two."""
-    return list(
-        dict.fromkeys(
-            figure.labels.get("seeds", "")
-            for figure in study.figures
-            if figure.quantity == quantity
-        )
-    ) or [""]
+    own = [one.labels.get("seeds", "") for one in study.figures if one.quantity == quantity]
+    return list(dict.fromkeys(own)) or [""]
 
 
 def _table(
@@ -86,13 +81,14 @@ def _table(
         group = _of_seeds(runs.group(workload, device, who), seeds)
         side = side_of(who, workload, device, group, quantity, who)
         figure = _figure_of_any_device(study, device, workload, who, name, beside)
-        made = _cell(side, quantity, figure)
-        if made.published and figure is not None and not quantity.any_scale:
-            made = replace(made, published=made.published + _elsewhere(figure, device))
-        return made, side.middle, figure.value if figure else None
+        published = ""
+        if figure is not None:
+            elsewhere = "" if quantity.any_scale else _elsewhere(figure, device)
+            published = quantity.shown(figure.value, figure.sd) + elsewhere
+        return _cell(side, published), side.middle, figure.value if figure else None
 
     cells = {(w, who): cell(w, who) for w in workloads for who in study.frameworks}
-    what = f"{quantity.words[0].upper()}{quantity.words[1:]} ({device.upper()})"
+    what = _title(quantity, device)
     columns = [_column(runs, w, (device,)) for w in workloads]
     title = f"{what}, {seeds} seeds" if seeds else what
     if beside and not seeds:
@@ -113,14 +109,15 @@ def _spreads(study: Study, runs: StudyRuns, device: str) -> StudyTable | None:
         if figure is not None and figure.sd is not None:
             published = quantity.shown(figure.sd) + _elsewhere(figure, device)
         measured = "" if side.sd is None else quantity.shown(side.sd)
-        trials = tuple(str(row["id"]) for one in side.groups for row in one.rows)
-        return TableCell(measured, side.runs if measured else 0, published, trials)
+        return TableCell(measured, side.runs if measured else 0, published, side.trials)
 
-    rows = tuple((who, tuple(cell(w, who) for w in workloads)) for who in study.frameworks)
-    if not any(cell.measured for _, cells in rows for cell in cells):
-        return None
-    what = f"{quantity.words[0].upper()}{quantity.words[1:]} ({device.upper()})"
-    return StudyTable(what, tuple(_column(runs, w, (device,)) for w in workloads), rows)
+    cells = {(w, who): (cell(w, who), None, None) for w in workloads for who in study.frameworks}
+    columns = [_column(runs, w, (device,)) for w in workloads]
+    return _made(study, _title(quantity, device), workloads, columns, cells, quantity)
+
+
+def _title(quantity: Quantity, device: str) -> str:
+    return f"{quantity.words[0].upper()}{quantity.words[1:]} ({device.upper()})"
 
 
 def _elsewhere(figure: Published, device: str) -> str:
@@ -132,10 +129,8 @@ def _figure_of_any_device(
     study: Study, device: str, workload: str, who: str, quantity: str, seeds: str
 ) -> Published | None:
     """The figure of this device; where there is none, that of another."""
-    for one in (device, *DEVICES):
-        if (figure := _figure(study, one, workload, who, quantity, seeds)) is not None:
-            return figure
-    return None
+    found = (_figure(study, one, workload, who, quantity, seeds) for one in (device, *DEVICES))
+    return next((figure for figure in found if figure is not None), None)
 
 
 def _column(runs: StudyRuns, workload: str, devices: Sequence[str]) -> str:
@@ -187,9 +182,7 @@ def _speed_ups(study: Study, runs: StudyRuns) -> StudyTable | None:
         value = None
         if figures[0] is not None and figures[1] is not None:
             value = figures[0].value / figures[1].value
-        made = _cell(side, quantity, None)
-        published = "" if value is None else quantity.shown(value)
-        return TableCell(made.measured, made.runs, published, made.trials), side.middle, value
+        return _cell(side, "" if value is None else quantity.shown(value)), side.middle, value
 
     cells = {(w, who): cell(w, who) for w in workloads for who in study.frameworks}
     title = "Speed-up from CPU to GPU (training time)"
@@ -197,25 +190,18 @@ def _speed_ups(study: Study, runs: StudyRuns) -> StudyTable | None:
     return _made(study, title, workloads, columns, cells, quantity)
 
 
-def _cell(side: Side, quantity: Quantity, figure: Published | None) -> TableCell:
-    middle, sd = side.middle, side.sd
-    measured = ""
-    if middle is not None:
-        spread = None if sd is None else sd * quantity.factor
-        measured = quantity.shown(middle * quantity.factor, spread)
-    published = "" if figure is None else quantity.shown(figure.value, figure.sd)
-    trials = tuple(str(row["id"]) for group in side.groups for row in group.rows)
-    return TableCell(measured, side.runs, published, trials)
+def _cell(side: Side, published: str) -> TableCell:
+    return TableCell(side.shown, side.runs, published, side.trials)
+
+
+_Cells = Mapping[tuple[str, str], tuple[TableCell, float | None, float | None]]
+"""By workload and contender, with the measured and the published value."""
 
 
 def _made(
-    study: Study,
-    title: str,
-    workloads: Sequence[str],
-    columns: Sequence[str],
-    cells: Mapping[tuple[str, str], tuple[TableCell, float | None, float | None]],
+    study: Study, title: str, workloads: Sequence[str], columns: Sequence[str], cells: _Cells,
     quantity: Quantity,
-) -> StudyTable | None:
+) -> StudyTable | None:  # fmt: skip
     if not any(cell.measured for cell, _, _ in cells.values()):
         return None
     rows = [(who, tuple(cells[w, who][0] for w in workloads)) for who in study.frameworks]
@@ -224,18 +210,10 @@ def _made(
     return StudyTable(title, tuple(columns), tuple(rows))
 
 
-def _best(
-    study: Study,
-    workload: str,
-    cells: Mapping[tuple[str, str], tuple[TableCell, float | None, float | None]],
-    quantity: Quantity,
-) -> TableCell:
+def _best(study: Study, workload: str, cells: _Cells, quantity: Quantity) -> TableCell:
     def first(which: int) -> str:
-        known: dict[str, float] = {}
-        for who in study.frameworks:
-            value = cells[workload, who][which]
-            if isinstance(value, float):
-                known[who] = value
+        each = {who: cells[workload, who][which] for who in study.frameworks}
+        known = {who: value for who, value in each.items() if isinstance(value, float)}
         if len(known) < 2:
             return ""
         less = quantity.kind.less_is_better and quantity is not QUANTITIES["speedup"]

@@ -99,7 +99,7 @@ def test_no_two_frameworks_look_alike(eye: str, theme: int) -> None:
 @pytest.mark.parametrize("theme", [0, 1])
 def test_every_framework_can_be_seen_on_its_background(theme: int) -> None:
     back = BACKGROUNDS[theme]
-    assert f"--back: {back};" in asset("report.css")
+    assert f"--back: {back};" in asset("report.css.j2")
     for name, colour in FRAMEWORKS.items():
         assert _contrast((colour.light, colour.dark)[theme], back) >= 3, name
 

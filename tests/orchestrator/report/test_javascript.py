@@ -84,7 +84,9 @@ def test_every_chart_has_its_drawing() -> None:
     asked = set()
     for module in charts.glob("*.py"):
         text = module.read_text(encoding="utf-8")
-        asked |= set(re.findall(r'Chart\(\s*f?"[^"]+"(?:\.replace\([^)]*\))?,\s*"(\w+)"', text))
+        asked |= set(
+            re.findall(r'Chart(?:\.of)?\(\s*f?"[^"]+"(?:\.replace\([^)]*\))?,\s*"(\w+)"', text)
+        )
     drawings = {path.stem for path in ASSETS.glob("charts/*.js")}
     assert asked == drawings
     assert all(f"{name}," in asset("drawings.js") for name in drawings)

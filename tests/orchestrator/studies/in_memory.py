@@ -8,7 +8,7 @@ from typing import Any
 from dlbench.analysis.groups import Conditions, Group
 from dlbench.studies.claims import Claim, Study
 from dlbench.studies.judging import Verdict, verdicts_on
-from dlbench.studies.runs import As, StudyRuns
+from dlbench.studies.runs import StudyRuns
 
 Key = tuple[str, str, str]
 """Workload, device, the study's name of a contender."""
@@ -16,9 +16,7 @@ Key = tuple[str, str, str]
 
 def runs_of(study: Study, columns: Mapping[Key, Mapping[str, Sequence[Any]]]) -> StudyRuns:
     """Each column has one value a trial."""
-    return StudyRuns(
-        study, As.INTENDED, {key: (group(study, key, own),) for key, own in columns.items()}
-    )
+    return StudyRuns(study, {key: (group(study, key, own),) for key, own in columns.items()})
 
 
 def group(

@@ -7,7 +7,7 @@ import pytest
 
 from dlbench.studies import reading
 from dlbench.studies.judging import Word
-from dlbench.studies.runs import As, StudyRuns
+from dlbench.studies.runs import StudyRuns
 from tests.orchestrator.studies.in_memory import Key, group, runs_of, verdict_on
 
 ELSHAWI, GUPTA = reading.find("elshawi2021"), reading.find("gupta2023")
@@ -62,7 +62,7 @@ def test_a_difference_at_any_of_the_points(gap: float, points: int, word: Word) 
             group(ZVYAGIN, key, {"accuracy": about(0.5 + own * gap * (i == points - 1))}, f"lr={i}")
             for i in range(points)
         )
-    verdict = verdict_on(ZVYAGIN, "01", StudyRuns(ZVYAGIN, As.INTENDED, groups))
+    verdict = verdict_on(ZVYAGIN, "01", StudyRuns(ZVYAGIN, groups))
     assert verdict.word is word
 
 
@@ -96,7 +96,7 @@ def test_one_seed_again_and_again() -> None:
             )
             for workload in GUPTA.workloads
         }
-        return StudyRuns(GUPTA, As.INTENDED, groups)
+        return StudyRuns(GUPTA, groups)
 
     assert verdict_on(GUPTA, "03", runs([0.05] * 5)).word is Word.SUPPORTED
     assert verdict_on(GUPTA, "03", runs([0.05, 0.05, 0.05, 0.05, 0.0501])).word is Word.CONTRADICTED

@@ -1,14 +1,8 @@
 /* What is chosen, in the address: a link shows what its sender saw. */
 import { metrics } from "./comparisons.js";
-import { page, state } from "./page.js";
+import { every, isPreset, page, state } from "./page.js";
 
-const every = (list) => new Set(list.keys());
-const same = (set, list) => set.size === list.length && list.every((item) => set.has(item));
 const namesOf = (set, list) => [...set].sort((a, b) => a - b).map((i) => list[i].name);
-
-function presetOf() {
-  return page.presets.findIndex((preset) => same(state.contenders, preset.contenders) && same(state.cases, preset.cases));
-}
 
 /** The part of the address after `#`; `at` is where on the page. */
 export function written(at) {
@@ -16,7 +10,7 @@ export function written(at) {
   if (state.baseline !== null) said.set("baseline", page.contenders[state.baseline].name);
   if (metrics.length && state.metric && state.metric !== metrics[0].id) said.set("metric", state.metric);
   if (state.order !== "version") said.set("order", state.order);
-  const preset = presetOf();
+  const preset = page.presets.findIndex(isPreset);
   if (preset > 0) said.set("preset", page.presets[preset].name);
   if (preset < 0) {
     if (state.cases.size < page.cases.length) for (const name of namesOf(state.cases, page.cases)) said.append("workload", name);

@@ -12,7 +12,11 @@ const wordOf = (metric, decision) =>
   metric[TOLD[decision]] ?? (decision === "equivalent" ? decision : metric.tested ? "undecided" : "not tested");
 
 /** An interval, or the range of runs that are too few for one. */
-export const span = (low, high, range) => (range ? `(${low} to ${high})` : `[${low}, ${high}]`);
+const span = (low, high, range) => (range ? `(${low} to ${high})` : `[${low}, ${high}]`);
+/** That of a group's value, in a list; empty: it has none. */
+export function aroundOf({ groups: { low, high, range }, unit }, i) {
+  return low[i] === null ? [] : [span(plain(low[i], unit), plain(high[i], unit), range[i])];
+}
 
 /** `1.22× slower` and `[1.21, 1.24]`; `undecided` and `1.03× [0.97, 1.10]`. */
 export function said(metric, verdict) {
@@ -47,7 +51,7 @@ export function cellOf(metric, caseNumber, contender) {
   const group = page.groups[number];
   const cell = { group: number, lost: group.failed, marks: metric.weakened ? group.marks : [], details: [] };
   if (!group.complete) return { ...cell, kind: "failed", main: "failed", details: [group.outcomes], lost: "" };
-  const { middle, low, high, range } = metric.groups;
+  const { middle } = metric.groups;
   if (middle[number] === null) return { ...cell, kind: "empty", main: "–", details: ["no " + metric.title.toLowerCase()] };
   const value = withUnit(middle[number], metric.unit);
   if (group.proof !== "yes") {
@@ -55,8 +59,7 @@ export function cellOf(metric, caseNumber, contender) {
   }
   const other = opponent(metric, number, state.baseline);
   if (other === contender) {
-    const around = low[number] === null ? [] : [span(plain(low[number], metric.unit), plain(high[number], metric.unit), range[number])];
-    return { ...cell, kind: "best", main: value, details: [...around, state.baseline === null ? "best" : "baseline"] };
+    return { ...cell, kind: "best", main: value, details: [...aroundOf(metric, number), state.baseline === null ? "best" : "baseline"] };
   }
   const verdict = other === null ? null : verdictOn(metric, caseNumber, contender, other);
   if (verdict === null) return { ...cell, kind: "apart", main: value, details: [missing(metric, caseNumber)] };

@@ -1,6 +1,6 @@
 /* The bar that chooses: baseline, presets, workloads, contenders, and the case of the charts. */
 import { frameworkColour } from "./colours.js";
-import { choose, el, page, state, unique } from "./page.js";
+import { choose, el, isPreset, page, state, unique } from "./page.js";
 
 const bar = document.querySelector(".chooser");
 const baselines = document.getElementById("baseline");
@@ -87,10 +87,7 @@ export function showChoice() {
     box.checked = on === members.length;
     box.indeterminate = on > 0 && on < members.length;
   }
-  const same = (set, list) => set.size === list.length && list.every((i) => set.has(i));
-  for (const [button, preset] of presetButtons) {
-    button.setAttribute("aria-pressed", String(same(state.contenders, preset.contenders) && same(state.cases, preset.cases)));
-  }
+  for (const [button, preset] of presetButtons) button.setAttribute("aria-pressed", String(isPreset(preset)));
   const counted = (set, list, word) => `${set.size === list.length ? "all" : set.size + " of"} ${list.length} ${word}`;
   bar.querySelector("#workloads summary").textContent = counted(state.cases, page.cases, "workloads");
   bar.querySelector("#contenders summary").textContent = counted(state.contenders, page.contenders, "contenders");

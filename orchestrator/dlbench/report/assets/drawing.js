@@ -12,8 +12,8 @@ export function tip(title, pairs) {
   return box;
 }
 
-export const between = (row, low, high) =>
-  row[low] === null ? [] : [[row.interval || "interval", number(row[low]) + " to " + number(row[high])]];
+export const between = (row) =>
+  row.low === null ? [] : [[row.interval || "interval", number(row.low) + " to " + number(row.high)]];
 
 export function base() {
   return {
@@ -26,10 +26,11 @@ export function base() {
   };
 }
 export const nameStyle = () => ({ color: ink.soft, fontSize: 12 });
+export const axisLabel = (extra) => ({ color: ink.soft, fontSize: 12, formatter: brief, hideOverlap: true, ...extra });
 export function valueAxis(extra) {
   return {
     type: "value", axisLine: { show: false }, axisTick: { show: false },
-    axisLabel: { color: ink.soft, fontSize: 12, formatter: brief, hideOverlap: true },
+    axisLabel: axisLabel(),
     splitLine: { showMinLine: false, showMaxLine: false, lineStyle: { color: ink.line } }, nameTextStyle: nameStyle(), ...extra,
   };
 }
@@ -53,6 +54,25 @@ export function textWidth(text) {
 }
 export const line = (x1, y1, x2, y2, stroke, lineWidth) =>
   ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke, lineWidth }, silent: true });
+/** A line between two ends with caps that reach (dx, dy) to either side. */
+export const whisker = ([x1, y1], [x2, y2], [dx, dy], stroke, lineWidth, capWidth = lineWidth) => [
+  line(x1, y1, x2, y2, stroke, lineWidth),
+  line(x1 - dx, y1 - dy, x1 + dx, y1 + dy, stroke, capWidth), line(x2 - dx, y2 - dy, x2 + dx, y2 + dy, stroke, capWidth)];
+/** The medians of some rows as a line, with whiskers from low to high; `xOf` is where a row stands. */
+export function lineWithWhiskers(name, rows, xOf, shade, dash, tooltip) {
+  const whiskers = rows.filter((row) => row.low !== null).map((row) => [xOf(row), row.low, row.high]);
+  return [{
+    name, type: "line", data: rows.map((row) => [xOf(row), row.median]), symbol: "circle", symbolSize: 7,
+    lineStyle: { color: shade, width: 2, type: dash }, itemStyle: { color: shade },
+    tooltip: { formatter: ({ dataIndex }) => tooltip(rows[dataIndex]) },
+  }, {
+    name, type: "custom", silent: true, data: whiskers, encode: { x: 0, y: [1, 2] }, itemStyle: { color: shade },
+    renderItem: (params, api) => {
+      const [low, high] = [1, 2].map((i) => api.coord([api.value(0), api.value(i)]));
+      return { type: "group", children: whisker(low, high, [4, 0], shade, 1.6) };
+    },
+  }];
+}
 export const words = (x, y, text, fill, extra) =>
   ({ type: "text", silent: true, style: { x, y, text, fill, fontFamily: FONT, fontSize: 12.5, verticalAlign: "middle", ...extra } });
 

@@ -2,16 +2,20 @@
    never as markup. */
 export const page = JSON.parse(document.getElementById("page").textContent);
 
-const numbers = (list) => new Set(list.keys());
+/** The positions of all items of a list. */
+export const every = (list) => new Set(list.keys());
 /** Contenders and cases by their positions in the page. */
 export const state = {
   baseline: null, // null: the best of each column
-  contenders: numbers(page.contenders),
-  cases: numbers(page.cases),
+  contenders: every(page.contenders),
+  cases: every(page.cases),
   case: 0, // the one that the charts show
   metric: "",
   order: "version",
 };
+const same = (set, list) => set.size === list.length && list.every((item) => set.has(item));
+/** Whether just what a preset has is chosen. */
+export const isPreset = (preset) => same(state.contenders, preset.contenders) && same(state.cases, preset.cases);
 const listeners = [];
 export const onChoice = (listener) => listeners.push(listener);
 
@@ -36,6 +40,18 @@ export function el(tag, attributes, ...children) {
   }
   made.append(...children);
   return made;
+}
+
+/** Buttons are made anew when one is pressed: the one of the same text has the focus again. */
+export function refocus(box, text) {
+  [...box.querySelectorAll("button")].find((button) => button.textContent === text)?.focus();
+}
+
+/** A table that scrolls by itself: headings are texts or cells, rows are lines of it. */
+export function scrolling(label, attributes, headings, rows) {
+  const cells = headings.map((text) => (typeof text === "string" ? el("th", { scope: "col", text }) : text));
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
+    el("table", attributes, el("thead", {}, el("tr", {}, ...cells)), el("tbody", {}, ...rows)));
 }
 
 export const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', sans-serif";

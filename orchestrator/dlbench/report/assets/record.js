@@ -1,9 +1,9 @@
 /* Where a number comes from: its trials, certificate, lock and command, beside the summary. */
-import { said, span } from "./cells.js";
+import { aroundOf, said } from "./cells.js";
 import { metrics, opponent, verdictOn } from "./comparisons.js";
 import { unpack } from "./data.js";
-import { number, plain, withUnit } from "./numbers.js";
-import { el, page, state } from "./page.js";
+import { number, withUnit } from "./numbers.js";
+import { el, page, scrolling, state } from "./page.js";
 
 const dialog = document.getElementById("record");
 let trials = null;
@@ -23,33 +23,29 @@ const shown = (value) => (value === null ? "" : typeof value === "number" && !Nu
 export function trialTable(group) {
   const own = rowsOf(group);
   const names = trials.names.filter((name) => name !== "group");
-  const head = el("tr", {}, ...names.map((name) => el("th", { scope: "col", text: name })));
   const lines = own.map((i) => el("tr", { class: trials.columns.outcome[i] === "ok" ? "" : "bad" },
     ...names.map((name) => el("td", { text: shown(trials.columns[name][i]) }))));
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Trials" },
-    el("table", { class: "plain" }, el("thead", {}, head), el("tbody", {}, ...lines)));
+  return scrolling("Trials", { class: "plain" }, names, lines);
 }
 
 /** Each metric of the group: its value, and the comparison that the summary shows. */
 function values(which) {
   const group = page.groups[which];
   const fixed = state.baseline !== null && state.baseline !== group.contender;
-  const body = el("tbody", {});
+  const lines = [];
   for (const metric of metrics) {
-    const { middle, low, high, range, n } = metric.groups;
+    const { middle, n } = metric.groups;
     if (middle[which] === null) continue;
-    const around = low[which] === null ? "" : " " + span(plain(low[which], metric.unit), plain(high[which], metric.unit), range[which]);
+    const around = aroundOf(metric, which).map((text) => " " + text).join("");
     const other = opponent(metric, which, state.baseline);
     const verdict = other === null || other === group.contender ? null : verdictOn(metric, group.case, group.contender, other);
     const words = verdict ? said(metric, verdict).join(verdict.decision === "better" || verdict.decision === "worse" ? " " : ", ") : "";
-    body.append(el("tr", {}, el("th", { scope: "row", text: metric.title }),
+    lines.push(el("tr", {}, el("th", { scope: "row", text: metric.title }),
       el("td", { text: withUnit(middle[which], metric.unit) + around }), el("td", { text: `${metric.middle} of ${n[which]}` }),
       el("td", { text: verdict && !fixed ? `${words} (${page.contenders[other].name})` : words })));
   }
   const against = fixed ? page.contenders[state.baseline].name : "the best";
-  const head = ["Metric", "Value", "", "Against " + against].map((text) => el("th", { scope: "col", text }));
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Values" },
-    el("table", { class: "plain" }, el("thead", {}, el("tr", {}, ...head)), body));
+  return scrolling("Values", { class: "plain" }, ["Metric", "Value", "", "Against " + against], lines);
 }
 
 /** Open the record of a group beside the page. */

@@ -3,7 +3,7 @@ import { cellOf, togetherOf } from "./cells.js";
 import { colour } from "./colours.js";
 import { metricOf, metrics } from "./comparisons.js";
 import { textWidth } from "./drawing.js";
-import { choose, el, page, roomOf, state, unique } from "./page.js";
+import { choose, el, page, refocus, roomOf, state, unique } from "./page.js";
 
 const NAMES = 230;
 const COLUMN = 118;
@@ -104,7 +104,7 @@ function explanation(every, whole, few) {
 function drawControls(whole) {
   const button = (text, on, changes) => el("button", { type: "button", text, "aria-pressed": String(on), onclick: () => {
     choose(changes);
-    [...controls.querySelectorAll("button")].find((one) => one.textContent === text)?.focus();
+    refocus(controls, text);
   } });
   const made = [];
   if (whole && metrics.length > 1) {

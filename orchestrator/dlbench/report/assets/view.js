@@ -2,7 +2,7 @@
 import { unpack } from "./data.js";
 import { fillTable } from "./data_table.js";
 import { drawings } from "./drawings.js";
-import { el, page, roomOf, state } from "./page.js";
+import { el, page, refocus, roomOf, state } from "./page.js";
 
 
 export class View {
@@ -35,19 +35,13 @@ export class View {
   /** A row of buttons of which one is on. */
   choice(name, options, first) {
     if (!options.includes(this.chosen[name])) this.chosen[name] = first;
-    if (options.length > 1) {
-      for (const option of options) {
-        this.fresh.push(el("button", {
-          type: "button", text: option, "aria-pressed": String(option === this.chosen[name]),
-          onclick: () => { this.chosen[name] = option; this.draw(); this.refocus(option); },
-        }));
-      }
+    for (const option of options.length > 1 ? options : []) {
+      this.fresh.push(el("button", {
+        type: "button", text: option, "aria-pressed": String(option === this.chosen[name]),
+        onclick: () => { this.chosen[name] = option; this.draw(); refocus(this.controls, option); },
+      }));
     }
     return this.chosen[name];
-  }
-
-  refocus(text) {
-    [...this.controls.querySelectorAll("button")].find((button) => button.textContent === text)?.focus();
   }
 
   select(name, options) {

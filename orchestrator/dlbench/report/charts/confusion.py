@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,12 +21,11 @@ from dlbench.campaigns.array_file import array_of, read_arrays
 from dlbench.campaigns.plain_files import read_file
 from dlbench.errors import UserError
 from dlbench.report.material import Material
-from dlbench.report.tables import Cell, Chart, Table
+from dlbench.report.tables import Chart, Row
 
 _MOST_CLASSES = 30
 _MOST_BYTES = 64_000_000
 """Of predictions, unpacked: they are shown in a few hundred cells."""
-_COLUMNS = ("case", "contender", "framework", "label", "predicted", "count")
 
 Counts = npt.NDArray[np.int64]
 
@@ -45,7 +43,7 @@ class _Labels:
 
 def confusion(material: Material) -> tuple[Chart | None, list[str]]:
     """(the chart, what had to be left out)."""
-    rows: list[Sequence[Cell]] = []
+    rows: list[Row] = []
     left_out: dict[str, None] = {}
     known: dict[_Labels, Counts | None] = {}
     for group in material.groups:
@@ -69,14 +67,13 @@ def confusion(material: Material) -> tuple[Chart | None, list[str]]:
         counts = _counts(predictions, wanted.output, labels)
         if counts is not None:
             rows += [
-                (group.case, group.name, group.framework, label, predicted, int(number))
+                (group, label, predicted, int(number))
                 for (label, predicted), number in np.ndenumerate(counts)
             ]
-    if not rows:
-        return None, list(left_out)
     note = "Test split, the trial with the middle accuracy. Shade: share of the true class."
-    return Chart("confusion", "confusion", "Confusion matrices", Table.of_rows(_COLUMNS, rows),
-                 note), list(left_out)  # fmt: skip
+    columns = "group label predicted count"
+    chart = Chart.of("confusion", "confusion", "Confusion matrices", columns, rows, note)
+    return chart, list(left_out)
 
 
 def _labels_of(record: TrialRecord) -> _Labels | None:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import polars as pl
 
 from dlbench.report.material import Material
-from dlbench.report.tables import Cell, Chart, Table, thinned
+from dlbench.report.tables import Chart, Row, thinned
 from dlbench.statistics.words import listing
 
 _MOST_EPOCHS = 120
 _FIRST = ("accuracy", "mae", "mse", "perplexity", "loss")
-_COLUMNS = (
-    "case", "contender", "framework", "metric", "epoch", "train_s", "median", "low", "high",
-)  # fmt: skip
 
 
 def convergence(material: Material) -> tuple[Chart | None, list[str]]:
@@ -46,7 +41,7 @@ def convergence(material: Material) -> tuple[Chart | None, list[str]]:
             longest[group.case] = max(longest.get(group.case, 0), last)
     single = [case for case, last in longest.items() if last < 2]
     left_out = _left_out(single, len(material.cases))
-    rows: list[Sequence[Cell]] = []
+    rows: list[Row] = []
     present: dict[str, None] = {}
     for number, (group, trials) in enumerate(zip(material.groups, drawn, strict=True)):
         if group.case in single:
@@ -58,20 +53,16 @@ def convergence(material: Material) -> tuple[Chart | None, list[str]]:
             for name in names:
                 if point[name] is not None:
                     present[name] = None
-                    rows.append(
-                        (group.case, group.name, group.framework, name, point["epoch"],
-                         point["train_s"], point[name], point[f"{name} low"],
-                         point[f"{name} high"])
-                    )  # fmt: skip
-    if not rows:
-        return None, left_out
+                    rows.append((group, name, point["epoch"], point["train_s"], point[name],
+                                 point[f"{name} low"], point[f"{name} high"]))  # fmt: skip
     metrics = [*(n for n in _FIRST if n in present), *(n for n in present if n not in _FIRST)]
     note = (
         "Median over trials; the band holds the middle 90 % of them. Loss is that of training,"
         " the others are measured on the test split. Time is training time without evaluation."
     )
-    return Chart("convergence", "curves", "Convergence", Table.of_rows(_COLUMNS, rows), note,
-                 {"metrics": metrics}), left_out  # fmt: skip
+    columns = "group metric epoch train_s median low high"
+    chart = Chart.of("convergence", "curves", "Convergence", columns, rows, note, metrics=metrics)
+    return chart, left_out
 
 
 def _left_out(single: list[str], cases: int) -> list[str]:

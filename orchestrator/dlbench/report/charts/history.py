@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from dlbench.analysis.groups import Group
 from dlbench.analysis.metrics import TRAINING
 from dlbench.report.material import Material
-from dlbench.report.tables import Cell, Chart, Table
-
-_COLUMNS = (
-    "case", "line", "contender", "framework", "release", "median", "low", "high",
-    "interval", "n",
-)  # fmt: skip
+from dlbench.report.tables import Chart, Row
 
 
 def history(material: Material) -> tuple[Chart | None, list[str]]:
@@ -22,19 +15,17 @@ def history(material: Material) -> tuple[Chart | None, list[str]]:
             line = group.name.replace(group.release, group.framework)
             key = (group.case, group.framework, line, group.conditions.machine)
             lines.setdefault(key, []).append(group)
-    rows: list[Sequence[Cell]] = []
+    rows: list[Row] = []
     for (case, framework, line, _), groups in lines.items():
         for group in groups if len(groups) > 1 else ():
             time = material.estimate(group, TRAINING)
             if time is not None:
                 rows.append((case, line, group.name, framework, group.release.partition("@")[2],
                              time.middle, time.low, time.high, time.interval, time.n))  # fmt: skip
-    if not rows:
-        return None, []
     note = "Median training time of each release, oldest first, with its interval or range."
-    chart = Chart("history", "history", "Over the releases", Table.of_rows(_COLUMNS, rows), note,
-                  {"unit": "s"})  # fmt: skip
-    return chart, _changes(material)
+    columns = "case line contender framework release median low high interval n"
+    chart = Chart.of("history", "history", "Over the releases", columns, rows, note, unit="s")
+    return chart, _changes(material) if chart else []
 
 
 def _changes(material: Material) -> list[str]:

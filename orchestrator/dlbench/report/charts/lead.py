@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
 
+from dlbench.analysis.groups import Group
 from dlbench.analysis.metrics import TRAINING
 from dlbench.report.material import Material
-from dlbench.report.tables import Cell, Chart, Table
+from dlbench.report.tables import Chart, Row
 
 _MOST = 20
-_COLUMNS = (
-    "case", "contender", "framework", "ratio", "low", "high", "interval",
-    "train_s", "n",
-)  # fmt: skip
 
 
 def lead(material: Material) -> Chart | None:
-    rows: list[Sequence[Cell]] = []
+    rows: list[Row] = []
     by_name: dict[str, list[float]] = {}
     for group in material.groups:
         best, time = material.best(group, TRAINING), material.estimate(group, TRAINING)
         if best is None or time is None:
             continue
         against = material.relation(group, best, TRAINING)
-        ratio, low, high, named = 1.0, None, None, ""
+        ratio = 1.0
+        around: Row = (None, None, "")
         if against is not None and against.estimate is not None:
-            ratio, low, high = against.estimate, against.low, against.high
-            named = against.interval.name if against.interval else ""
+            ratio, around = against.estimate, (against.low, against.high, against.interval)
         by_name.setdefault(group.name, []).append(ratio)
-        rows.append(
-            (group.case, group.name, group.framework, ratio, low, high, named,
-             time.middle, time.n)
-        )  # fmt: skip
+        rows.append((group, ratio, *around, time.middle, time.n))
     if len(by_name) < 2:
         return None
     means = {name: statistics.geometric_mean(ratios) for name, ratios in by_name.items()}
@@ -47,5 +40,9 @@ def lead(material: Material) -> Chart | None:
         note += " Whiskers: the interval of the ratio, or the range of single runs."
     if len(drawn) < len(by_name):
         note += f" The first {len(drawn)} of {len(by_name)} contenders; all are in the matrix."
-    table = Table.of_rows(_COLUMNS, [row for row in rows if row[1] in drawn])
-    return Chart("lead", "ratios", "Training time, relative to the best", table, note)
+    shown = [row for row in rows if isinstance(row[0], Group) and row[0].name in drawn]
+    title, columns = (
+        "Training time, relative to the best",
+        "group ratio low high interval train_s n",
+    )
+    return Chart.of("lead", "ratios", title, columns, shown, note)

@@ -10,7 +10,8 @@ from dlbench.report.tables import Chart, Table
 def ranks(material: Material) -> tuple[tuple[Chart, ...], list[str]]:
     charts, sentences = [], []
     several = len({group.rows[0]["device"] for group in material.groups}) > 1
-    for number, across in enumerate(material.across(TRAINING), 1):
+    compared = material.on(TRAINING)
+    for number, across in enumerate(compared.across if compared else (), 1):
         test = across.friedman
         if not test.enough or len(test.groups) < 2:
             continue

@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from dlbench.analysis.scaling import DRAWN, lines_of, sentences
 from dlbench.report.material import Material
-from dlbench.report.tables import Cell, Chart, Table
-
-_COLUMNS = (
-    "case", "family", "field", "contender", "framework", "metric", "unit", "value", "median",
-    "low", "high", "interval", "n",
-)  # fmt: skip
+from dlbench.report.tables import Chart
 
 
 def scaling(material: Material) -> tuple[Chart | None, list[str]]:
     lines = lines_of(material.cases)
-    rows: list[Sequence[Cell]] = []
-    for line in lines:
-        for metric in DRAWN:
-            for value, group in line.points:
-                cost = material.estimate(group, metric)
-                if cost is not None:
-                    rows.append((group.case, line.family, line.field, line.contender,
-                                 line.framework, metric.title, metric.unit, value, cost.middle,
-                                 cost.low, cost.high, cost.interval, cost.n))  # fmt: skip
-    if not rows:
-        return None, []
+    rows = [
+        (group.case, line.family, line.field, line.contender, line.framework, metric.title,
+         metric.unit, value, cost.middle, cost.low, cost.high, cost.interval, cost.n)
+        for line in lines
+        for metric in DRAWN
+        for value, group in line.points
+        if (cost := material.estimate(group, metric)) is not None
+    ]  # fmt: skip
     note = (
         "Median over complete trials at each value of the field, with its 95 % interval, or with"
         " the range of single runs. Contenders were compared within each value, not across them."
     )
-    chart = Chart(
-        "scaling", "scaling", "How cost and quality change", Table.of_rows(_COLUMNS, rows), note
-    )
-    return chart, list(sentences(lines))
+    columns = "case family field contender framework metric unit value median low high interval n"
+    chart = Chart.of("scaling", "scaling", "How cost and quality change", columns, rows, note)
+    return chart, list(sentences(lines)) if chart else []

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from dlbench.analysis.metrics import QUALITY
 from dlbench.analysis.reproducibility import sentences
 from dlbench.report.material import Material
-from dlbench.report.tables import Cell, Chart, Table
+from dlbench.report.tables import Chart, Row
 from dlbench.statistics.words import count
 
 _MOST_SEEDS = 40
@@ -18,26 +16,22 @@ def seeds(material: Material) -> tuple[Chart | None, list[str]]:
     metric = next((m for m in QUALITY if m in material.metrics), None)
     if metric is None:
         return None, []
-    rows: list[Sequence[Cell]] = []
+    rows: list[Row] = []
     for group in material.groups:
         seeded = [row for row in group.complete if row["seed"] is not None]
         wanted = sorted({row["seed"] for row in seeded})[:_MOST_SEEDS]
         for row in seeded:
             value = row[metric.column]
             if value is not None and row["seed"] in wanted:
-                rows.append((group.case, group.name, group.framework, row["seed"],
-                             value * metric.factor, row["loss"]))  # fmt: skip
-    if not rows:
-        return None, []
-    said = [*_repeated(material), *_initial_weights(material)]
-    columns = ("case", "contender", "framework", "seed", "value", "loss")
+                rows.append((group, row["seed"], value * metric.factor, row["loss"]))
     note = (
         f"Final {metric.title.lower()} of every trial; hover to see the same seed elsewhere."
         " In the matched setting a seed means the same initial weights and batch order everywhere."
     )
     title = f"{metric.title} at a fixed seed"
-    return Chart("seeds", "dots", title, Table.of_rows(columns, rows), note,
-                 {"unit": metric.unit}), said  # fmt: skip
+    columns = "group seed value loss"
+    chart = Chart.of("seeds", "dots", title, columns, rows, note, unit=metric.unit)
+    return chart, [*_repeated(material), *_initial_weights(material)] if chart else []
 
 
 def _repeated(material: Material) -> list[str]:

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 
 from dlbench.analysis.groups import Group
 from dlbench.analysis.metrics import TRAINING
 from dlbench.analysis.results import ALPHA
 from dlbench.report.beside_numbers import used_devices
 from dlbench.report.material import Material
-from dlbench.report.tables import Cell, Chart, Table
+from dlbench.report.tables import Chart, Row
 from dlbench.statistics.effects import effect
 from dlbench.statistics.sample_size import fewest_repeats
 from dlbench.statistics.words import listing
 
-_COLUMNS = ("case", "contender", "framework", "median", "low", "high", "interval", "n", "certified")
 _SHARED = (
-    "workload",
-    "release",
-    "variant",
-    "setting",
-    "engine",
-    "point",
-    "cpus",
-    "memory_limit_bytes",
-)
+    "workload", "release", "variant", "setting", "engine", "point", "cpus", "memory_limit_bytes",
+)  # fmt: skip
 _SHOWN = fewest_repeats(ALPHA, 1)
 """With fewer runs of each no difference between two can be shown."""
 
@@ -32,7 +24,7 @@ _SHOWN = fewest_repeats(ALPHA, 1)
 def speed_ups(material: Material) -> tuple[Chart | None, list[str]]:
     timed = [group for group in material.groups if group.certified and group.values(TRAINING)]
     on_cpu = {_key(group): group for group in timed if group.rows[0]["device"] == "cpu"}
-    rows: list[Sequence[Cell]] = []
+    rows: list[Row] = []
     pairs: list[int] = []
     for group in timed:
         cpu = on_cpu.get(_key(group))
@@ -43,41 +35,24 @@ def speed_ups(material: Material) -> tuple[Chart | None, list[str]]:
         shared = (cpu.case, group.case) if group.rows[0]["device"] == "gpu" else (group.case,)
         around = ratio.interval
         low, high, named = (around.low, around.high, around.name) if around else (None, None, "")
-        rows += [
-            (
-                case,
-                cpu.name,
-                group.framework,
-                ratio.estimate,
-                low,
-                high,
-                named,
-                min(ratio.runs),
-                "yes",
-            )
-            for case in shared
-        ]
+        of = (cpu.name, group.framework, ratio.estimate, low, high, named, min(ratio.runs), "yes")
+        rows += [(case, *of) for case in shared]
         pairs.append(min(ratio.runs))
-    if not rows:
-        return None, []
     note = (
         "Median training time on the CPU over that on the GPU, of runs under equal conditions;"
         f" above 1 the GPU is faster.{_models(material)}"
     )
-    chart = Chart("speed-ups", "bars", "GPU against CPU", Table.of_rows(_COLUMNS, rows), note,
-                  {"unit": "×", "less": False})  # fmt: skip
-    return chart, list(_cautions(pairs))
-
-
-def _cautions(pairs: Sequence[int]) -> Iterator[str]:
-    """What the bars alone would hide."""
+    chart = Chart.of(
+        "speed-ups", "bars", "GPU against CPU",
+        "case contender framework median low high interval n certified", rows, note,
+        unit="×", less=False,
+    )  # fmt: skip
     few = [runs for runs in pairs if runs < _SHOWN]
-    if few:
-        which = "These come" if len(few) == len(pairs) else f"{len(few)} of {len(pairs)} come"
-        yield (
-            f"{which} from fewer than {_SHOWN} runs on a device: they show sizes, and prove"
-            " nothing."
-        )
+    which = "These come" if len(few) == len(pairs) else f"{len(few)} of {len(pairs)} come"
+    caution = (
+        f"{which} from fewer than {_SHOWN} runs on a device: they show sizes, and prove nothing."
+    )
+    return chart, [caution] if few else []
 
 
 def _models(material: Material) -> str:

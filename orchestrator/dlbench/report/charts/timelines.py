@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from dlbench.analysis.metrics import TRAINING
 from dlbench.campaigns.event_file import read_events
 from dlbench.monitor.samples import read_samples
 from dlbench.report.material import Material
-from dlbench.report.tables import Cell, Chart, Table, thinned
+from dlbench.report.tables import Chart, Row, Table, thinned
 
 _MOST_SAMPLES = 240
 _NARROWEST = 1 / 400
 """The share of a trial below which a phase is too narrow to be seen."""
-_COLUMNS = (
-    "case", "contender", "framework", "t", "busy_cores", "memory_in_use_mb", "gpu_percent",
-    "gpu_memory_in_use_mb", "power_w",
-)  # fmt: skip
 
 Stretch = tuple[str, float, float]
 """(phase, start, end)"""
 
 
 def timelines(material: Material) -> Chart | None:
-    rows: list[Sequence[Cell]] = []
+    rows: list[Row] = []
     phases: list[tuple[str, str, str, list[Stretch]]] = []
     for group in material.groups:
         trial = group.typical(TRAINING) or group.rows[0]
@@ -37,8 +34,7 @@ def timelines(material: Material) -> Chart | None:
             passed = sample.t - previous.t
             busy = (sample.cpu_s - previous.cpu_s) / passed if passed > 0 else None
             gpus = sample.gpus
-            rows.append((group.case, group.name, group.framework, round(sample.t, 2),
-                         None if busy is None else round(busy, 3),
+            rows.append((group, round(sample.t, 2), None if busy is None else round(busy, 3),
                          round(sample.memory_bytes / 1e6, 1),
                          max((g.util_percent for g in gpus if g.util_percent is not None),
                              default=None),
@@ -46,16 +42,17 @@ def timelines(material: Material) -> Chart | None:
                          _total((g.power_w for g in gpus), 1.0)))  # fmt: skip
             previous = sample
         phases.append((group.case, group.name, trial["id"], _phases(folder)))
-    if not rows:
-        return None
-    table = Table.of_rows(_COLUMNS, rows)
-    kept = {n: v for n, v in table.columns.items() if any(x is not None for x in v)}
     note = (
         "The trial with the middle training time of each group, sampled from outside; memory is"
         " that of all its processes, and its peak may lie between two samples. Shaded: the phases."
     )
-    return Chart("timelines", "timelines", "Resources over a trial", Table(kept), note,
-                 {"phases": phases})  # fmt: skip
+    columns = "group t busy_cores memory_in_use_mb gpu_percent gpu_memory_in_use_mb power_w"
+    chart = Chart.of("timelines", "timelines", "Resources over a trial", columns, rows, note,
+                     phases=phases)  # fmt: skip
+    if chart is None:
+        return None
+    kept = {n: v for n, v in chart.table.columns.items() if any(x is not None for x in v)}
+    return replace(chart, table=Table(kept))
 
 
 def _phases(folder: Path) -> list[Stretch]:

@@ -1,8 +1,8 @@
 /* Bars with intervals, or dots for what has no zero. */
 import { colour, ink } from "../colours.js";
 import { visible } from "../data.js";
-import { base, between, cut, line, MOST_BARS, names, textWidth, tip, valueAxis, words } from "../drawing.js";
-import { brief, number } from "../numbers.js";
+import { axisLabel, base, between, cut, MOST_BARS, names, textWidth, tip, valueAxis, whisker, words } from "../drawing.js";
+import { number } from "../numbers.js";
 
 export function bars(view) {
   const { unit, less, dots } = view.data.settings;
@@ -17,7 +17,7 @@ export function bars(view) {
   const span = Math.max(top - bottom, Math.abs(top) * 0.005) || 1;
   const tooltip = { formatter: ({ dataIndex }) => {
     const row = rows[dataIndex];
-    return tip(row.contender, [[row.mean === undefined ? "median" : "mean", label(row)], ...between(row, "low", "high"), ["trials", row.n], ["certified", row.certified]]);
+    return tip(row.contender, [[row.mean === undefined ? "median" : "mean", label(row)], ...between(row), ["trials", row.n], ["certified", row.certified]]);
   } };
   const label = (row) => (unit === "×" ? "×" + number(row.median) : (unit === "%" ? row.median.toFixed(2) : number(row.median)) + (unit ? " " + unit : ""))
     + (row.certified !== "yes" ? ", " + ({ no: "not certified", altered: "altered on purpose" }[row.certified] ?? "proof not made") : "");
@@ -31,23 +31,18 @@ export function bars(view) {
       ...base(),
       grid: { left: room, right: 16, top: 4, bottom: 30 },
       yAxis: axis,
-      xAxis: valueAxis({ min: start, max: start + (top - start) * stretch || 1, axisLabel: { color: ink.soft, fontSize: 12, formatter: brief, showMaxLabel: false, showMinLabel: !dots, hideOverlap: true } }),
+      xAxis: valueAxis({ min: start, max: start + (top - start) * stretch || 1, axisLabel: axisLabel({ showMaxLabel: false, showMinLabel: !dots }) }),
       series: [
-        dots ? {
+        { tooltip, ...(dots ? {
           type: "scatter", symbolSize: 12, z: 6,
           data: rows.map((row, i) => ({ value: [row.median, i], itemStyle: row.certified !== "yes"
             ? { color: ink.back, borderColor: colour(row.contender), borderWidth: 2 } : { color: colour(row.contender) } })),
-          tooltip,
         } : {
           type: "bar", barWidth: 16,
-          data: rows.map((row) => ({
-            value: row.median,
-            itemStyle: row.certified !== "yes"
-              ? { color: "transparent", borderColor: colour(row.contender), borderType: "dashed", borderWidth: 1.5 }
-              : { color: colour(row.contender), borderRadius: [0, 3, 3, 0] },
-          })),
-          tooltip,
-        },
+          data: rows.map((row) => ({ value: row.median, itemStyle: row.certified !== "yes"
+            ? { color: "transparent", borderColor: colour(row.contender), borderType: "dashed", borderWidth: 1.5 }
+            : { color: colour(row.contender), borderRadius: [0, 3, 3, 0] } })),
+        }) },
         {
           type: "custom", silent: true, z: 5, data: rows.map((row, i) => [row.high ?? row.median, i]),
           renderItem: (params, api) => {
@@ -56,10 +51,9 @@ export function bars(view) {
             const parts = [];
             let right = x;
             if (row.low !== null) {
-              const [x1] = api.coord([row.low, 0]);
-              const [x2] = api.coord([row.high, 0]);
+              const [x1, x2] = [row.low, row.high].map((value) => api.coord([value, 0])[0]);
               right = Math.max(right, x2);
-              parts.push(line(x1, y, x2, y, ink.ink, 1.5), line(x1, y - 4, x1, y + 4, ink.ink, 1.5), line(x2, y - 4, x2, y + 4, ink.ink, 1.5));
+              parts.push(...whisker([x1, y], [x2, y], [0, 4], ink.ink, 1.5));
             }
             parts.push(words(right + (dots ? 14 : 8), y, label(row), ink.ink));
             return { type: "group", children: parts };

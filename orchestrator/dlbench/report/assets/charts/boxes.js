@@ -1,7 +1,7 @@
 /* Boxes: how steps scatter. */
 import { colour, ink } from "../colours.js";
 import { visible } from "../data.js";
-import { base, cut, line, MOST_BARS, names, tip, valueAxis } from "../drawing.js";
+import { axisLabel, base, cut, line, MOST_BARS, names, tip, valueAxis } from "../drawing.js";
 import { brief, number } from "../numbers.js";
 
 export function boxes(view) {
@@ -19,7 +19,7 @@ export function boxes(view) {
       grid: { left: room, right: 20, top: 6, bottom: 34 },
       yAxis: axis,
       xAxis: valueAxis({ type: log ? "log" : "value", min: log ? low * 0.8 : 0, max: high * 1.05,
-        axisLabel: { color: ink.soft, fontSize: 12, hideOverlap: true, showMaxLabel: false, showMinLabel: !log, formatter: (v) => brief(v) + " " + unit } }),
+        axisLabel: axisLabel({ showMaxLabel: false, showMinLabel: !log, formatter: (v) => brief(v) + " " + unit }) }),
       series: [{
         type: "custom", data: rows.map((row, i) => [row.p50, i, row.p05, row.p99]), encode: { x: [0, 2, 3], y: 1 },
         renderItem: (params, api) => {

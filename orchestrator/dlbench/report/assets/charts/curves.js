@@ -1,7 +1,7 @@
 /* Curves over epochs or time, with bands. */
 import { colour, dashes, ink } from "../colours.js";
 import { visible } from "../data.js";
-import { base, cut, tip, valueAxis } from "../drawing.js";
+import { axisLabel, base, cut, tip, valueAxis } from "../drawing.js";
 import { brief, number } from "../numbers.js";
 import { unique } from "../page.js";
 
@@ -52,7 +52,7 @@ export function curves(view) {
       legend: { data: contenders, bottom: 0, itemWidth: 30, itemGap: 14, textStyle: { color: ink.ink, fontSize: 12.5 }, inactiveColor: ink.line },
       grid: { left: 52, right: 18, top: 14, bottom: legend + 44 },
       xAxis: valueAxis({ name: time ? "training time, s" : "epoch", nameLocation: "middle", nameGap: 28, minInterval: time ? 0 : 1, splitLine: { show: false }, min: time ? 0 : ({ min, max }) => (min === max ? min - 1 : min), max: ({ min, max }) => (time || min !== max ? max : max + 1),
-        axisLabel: { color: ink.soft, fontSize: 12, formatter: brief, hideOverlap: true, showMaxLabel: !time } }),
+        axisLabel: axisLabel({ showMaxLabel: !time }) }),
       yAxis: valueAxis({ scale: true, axisLabel: { color: ink.soft, fontSize: 12, formatter: (v) => brief(v) + unit } }),
       series,
     },

@@ -1,7 +1,7 @@
 /* Dots: every trial by its value. */
 import { colour, ink } from "../colours.js";
 import { visible } from "../data.js";
-import { base, cut, MOST_BARS, names, tip, valueAxis } from "../drawing.js";
+import { axisLabel, base, cut, MOST_BARS, names, tip, valueAxis } from "../drawing.js";
 import { brief, number } from "../numbers.js";
 import { unique } from "../page.js";
 
@@ -18,7 +18,7 @@ export function dots(view) {
       ...base(),
       grid: { left: room, right: 24, top: 6, bottom: 34 },
       yAxis: { ...axis, splitLine: { show: true, lineStyle: { color: ink.line } } },
-      xAxis: valueAxis({ scale: true, boundaryGap: ["6%", "6%"], splitLine: { show: false }, axisLabel: { color: ink.soft, fontSize: 12, hideOverlap: true, formatter: (v) => brief(v) + (unit ? " " + unit : "") } }),
+      xAxis: valueAxis({ scale: true, boundaryGap: ["6%", "6%"], splitLine: { show: false }, axisLabel: axisLabel({ formatter: (v) => brief(v) + (unit ? " " + unit : "") }) }),
       series: [{
         type: "scatter", symbolSize: 11, data: rows.map((row) => ({
           value: [row.value, contenders.indexOf(row.contender)],

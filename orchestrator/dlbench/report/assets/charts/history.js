@@ -1,7 +1,7 @@
 /* Lines over the releases of each framework. */
 import { frameworkColour, ink } from "../colours.js";
 import { visible } from "../data.js";
-import { base, between, line, textWidth, tip, valueAxis } from "../drawing.js";
+import { base, between, lineWithWhiskers, textWidth, tip, valueAxis } from "../drawing.js";
 import { number } from "../numbers.js";
 import { unique } from "../page.js";
 
@@ -28,21 +28,8 @@ export function history(view) {
       series: lines.flatMap((name) => {
         const own = rows.filter((row) => row.line === name);
         const shade = frameworkColour(framework(name));
-        return [{
-          name, type: "line", data: own.map((row) => [key(row), row.median]), symbol: "circle", symbolSize: 7,
-          lineStyle: { color: shade, width: 2, type: name === framework(name) ? "solid" : "dashed" }, itemStyle: { color: shade },
-          tooltip: { formatter: ({ dataIndex }) => {
-            const row = own[dataIndex];
-            return tip(name + " " + row.release, [["median", number(row.median) + " " + unit], ...between(row, "low", "high"), ["trials", row.n]]);
-          } },
-        }, {
-          name, type: "custom", silent: true, data: own.filter((row) => row.low !== null).map((row) => [key(row), row.low, row.high]), encode: { x: 0, y: [1, 2] },
-          renderItem: (params, api) => {
-            const [x, y1] = api.coord([api.value(0), api.value(1)]);
-            const y2 = api.coord([api.value(0), api.value(2)])[1];
-            return { type: "group", children: [line(x, y1, x, y2, shade, 1.6), line(x - 4, y1, x + 4, y1, shade, 1.6), line(x - 4, y2, x + 4, y2, shade, 1.6)] };
-          },
-        }];
+        return lineWithWhiskers(name, own, key, shade, name === framework(name) ? "solid" : "dashed", (row) =>
+          tip(name + " " + row.release, [["median", number(row.median) + " " + unit], ...between(row), ["trials", row.n]]));
       }),
     },
   };

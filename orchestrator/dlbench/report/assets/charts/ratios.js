@@ -2,9 +2,9 @@
 import { colour, ink } from "../colours.js";
 import { metricOf, verdictOn } from "../comparisons.js";
 import { visible } from "../data.js";
-import { base, between, line, names, tip, valueAxis, words } from "../drawing.js";
+import { axisLabel, base, between, line, names, tip, valueAxis, whisker, words } from "../drawing.js";
 import { brief, number } from "../numbers.js";
-import { page, position, state } from "../page.js";
+import { page, position, state, unique } from "../page.js";
 
 /** The rows against the chosen baseline; what can't be compared with it has none. */
 function against(rows) {
@@ -25,9 +25,7 @@ export function ratios(view) {
   if (!rows.length) return null;
   const several = state.cases.size > 1;
   const other = state.baseline === null ? "the best" : page.contenders[state.baseline].name;
-  const grouped = Map.groupBy
-    ? Map.groupBy(rows, (row) => row.contender)
-    : rows.reduce((m, row) => m.set(row.contender, [...(m.get(row.contender) || []), row]), new Map());
+  const grouped = new Map(unique(rows.map((row) => row.contender)).map((name) => [name, rows.filter((row) => row.contender === name)]));
   const mean = (list) => Math.exp(list.reduce((sum, row) => sum + Math.log(row.ratio), 0) / list.length);
   // A mean over fewer workloads than others have would compare apples with pears: it is not shown.
   const missing = (name) => state.cases.size - grouped.get(name).length;
@@ -48,7 +46,7 @@ export function ratios(view) {
         type: log ? "log" : "value", logBase: 2,
         min: Math.min(several ? Math.min(...rows.map((row) => row.ratio)) : least, 1) - 0.03 * (most - 1) * (log ? 0 : 1), max: log ? most * 1.15 : several ? undefined : most,
         name: "times " + other, nameLocation: "middle", nameGap: 26,
-        axisLabel: { color: ink.soft, fontSize: 12, showMinLabel: false, showMaxLabel: several && !log, hideOverlap: true, formatter: (v) => "×" + brief(v) },
+        axisLabel: axisLabel({ showMinLabel: false, showMaxLabel: several && !log, formatter: (v) => "×" + brief(v) }),
       }),
       series: [
         {
@@ -59,9 +57,8 @@ export function ratios(view) {
             const fill = colour(row.contender);
             const parts = [];
             if (row.low !== null && !several) {
-              const [x1] = api.coord([row.low, 0]);
-              const [x2] = api.coord([row.high, 0]);
-              parts.push(line(x1, y, x2, y, fill, 2.5), line(x1, y - 6, x1, y + 6, fill, 2), line(x2, y - 6, x2, y + 6, fill, 2));
+              const [x1, x2] = [row.low, row.high].map((value) => api.coord([value, 0])[0]);
+              parts.push(...whisker([x1, y], [x2, y], [0, 6], fill, 2.5, 2));
             }
             parts.push({ type: "circle", shape: { cx: x, cy: y, r: several ? 4.5 : 7 },
               style: { fill, opacity: several ? 0.55 : 1, stroke: ink.back, lineWidth: several ? 0.5 : 2 } });
@@ -74,7 +71,7 @@ export function ratios(view) {
           tooltip: { formatter: ({ dataIndex }) => {
             const { row } = points[dataIndex];
             return tip(row.contender, [["workload", row.case], ["times " + other, "×" + number(row.ratio)],
-              ...between(row, "low", "high"), ["median", number(row.train_s) + " s"], ["trials", row.n]]);
+              ...between(row), ["median", number(row.train_s) + " s"], ["trials", row.n]]);
           } },
         },
         ...(several ? [{

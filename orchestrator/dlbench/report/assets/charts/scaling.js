@@ -1,8 +1,8 @@
 /* Cost over the values of what was swept, one line a contender, of all points of the sweep that the
    chosen case is one of. */
 import { colour, ink } from "../colours.js";
-import { base, between, line, tip, valueAxis } from "../drawing.js";
-import { brief, number } from "../numbers.js";
+import { axisLabel, base, between, lineWithWhiskers, tip, valueAxis } from "../drawing.js";
+import { number } from "../numbers.js";
 import { isShown, page, state, unique } from "../page.js";
 
 const everyRow = (data) => Array.from({ length: data.length }, (_, i) => data.row(i));
@@ -13,8 +13,7 @@ function costAxis(values, name, gap) {
   return valueAxis({
     type: log ? "log" : "value", name: name + (log ? " (log scale)" : ""), nameLocation: "middle", nameGap: gap,
     scale: !log && least > 0.5 * most,
-    ...(log ? { min: least / 1.3, max: most * 1.3,
-      axisLabel: { color: ink.soft, fontSize: 12, formatter: brief, hideOverlap: true, showMinLabel: false, showMaxLabel: false } } : {}),
+    ...(log ? { min: least / 1.3, max: most * 1.3, axisLabel: axisLabel({ showMinLabel: false, showMaxLabel: false }) } : {}),
   });
 }
 
@@ -43,24 +42,8 @@ export function scaling(view) {
       yAxis: costAxis(costs, metric.toLowerCase() + unit, 44),
       series: lines.flatMap((name) => {
         const own = rows.filter((row) => row.contender === name);
-        const shade = colour(name);
-        return [{
-          name, type: "line", data: own.map((row) => [row.value, row.median]), symbol: "circle", symbolSize: 7,
-          lineStyle: { color: shade, width: 2 }, itemStyle: { color: shade },
-          tooltip: { formatter: ({ dataIndex }) => {
-            const row = own[dataIndex];
-            return tip(name, [[field, number(row.value)], ["median", number(row.median) + " " + row.unit],
-              ...between(row, "low", "high"), ["trials", row.n]]);
-          } },
-        }, {
-          name, type: "custom", silent: true, data: own.filter((row) => row.low !== null).map((row) => [row.value, row.low, row.high]),
-          encode: { x: 0, y: [1, 2] }, itemStyle: { color: shade },
-          renderItem: (params, api) => {
-            const [x, y1] = api.coord([api.value(0), api.value(1)]);
-            const y2 = api.coord([api.value(0), api.value(2)])[1];
-            return { type: "group", children: [line(x, y1, x, y2, shade, 1.6), line(x - 4, y1, x + 4, y1, shade, 1.6), line(x - 4, y2, x + 4, y2, shade, 1.6)] };
-          },
-        }];
+        return lineWithWhiskers(name, own, (row) => row.value, colour(name), "solid", (row) =>
+          tip(name, [[field, number(row.value)], ["median", number(row.median) + " " + row.unit], ...between(row), ["trials", row.n]]));
       }),
     },
   };

@@ -1,8 +1,8 @@
 /* Memory against time, one named dot a contender. */
 import { colour, ink } from "../colours.js";
 import { visible } from "../data.js";
-import { base, line, tip, valueAxis, words } from "../drawing.js";
-import { brief, number } from "../numbers.js";
+import { axisLabel, base, line, tip, valueAxis, words } from "../drawing.js";
+import { number } from "../numbers.js";
 
 export function scatter(view) {
   const rows = visible(view.data);
@@ -16,7 +16,7 @@ export function scatter(view) {
     return valueAxis({
       type: log ? "log" : "value", name: title + (log ? " (log scale)" : ""), nameLocation: "middle",
       min: log ? least / 1.5 : Math.max(0, least - pad), max: log ? most * 1.5 : most + pad,
-      axisLabel: { color: ink.soft, fontSize: 12, formatter: brief, hideOverlap: true, showMaxLabel: false, showMinLabel: false },
+      axisLabel: axisLabel({ showMaxLabel: false, showMinLabel: false }),
     });
   };
   const taken = [];

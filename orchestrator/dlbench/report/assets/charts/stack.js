@@ -1,7 +1,7 @@
 /* Stacked bars: the phases of a trial. */
 import { ink, phaseColour } from "../colours.js";
 import { visible } from "../data.js";
-import { base, cut, MOST_BARS, names, tip, valueAxis } from "../drawing.js";
+import { axisLabel, base, cut, MOST_BARS, names, tip, valueAxis } from "../drawing.js";
 import { brief, number } from "../numbers.js";
 
 export function stack(view) {
@@ -20,7 +20,7 @@ export function stack(view) {
       ...base(),
       legend: { top: 0, left: 0, itemWidth: 14, itemHeight: 10, textStyle: { color: ink.ink, fontSize: 12.5 }, inactiveColor: ink.line },
       grid: { left: room, right: 24, top: legend, bottom: 30 },
-      yAxis: axis, xAxis: valueAxis({ axisLabel: { color: ink.soft, fontSize: 12, formatter: (v) => brief(v) + " " + unit, hideOverlap: true } }),
+      yAxis: axis, xAxis: valueAxis({ axisLabel: axisLabel({ formatter: (v) => brief(v) + " " + unit }) }),
       series: present.map((phase) => ({
         name: phase, type: "bar", stack: "all", barWidth: 16, itemStyle: { color: phaseColour(phase), borderColor: ink.back, borderWidth: 0.5 },
         data: contenders.map((name) => rows.find((row) => row.contender === name && row.phase === phase)?.seconds ?? null),

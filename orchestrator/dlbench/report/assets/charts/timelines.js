@@ -1,7 +1,7 @@
 /* Panels over a trial: CPU, memory, GPU, power. */
 import { colour, dark, ink, phaseColour } from "../colours.js";
 import { visible } from "../data.js";
-import { base, tip, valueAxis } from "../drawing.js";
+import { axisLabel, base, tip, valueAxis } from "../drawing.js";
 import { brief, number } from "../numbers.js";
 import { page, state, unique } from "../page.js";
 
@@ -36,7 +36,7 @@ export function timelines(view) {
       axisPointer: { link: [{ xAxisIndex: "all" }] },
       grid: panels.map((panel, i) => ({ left: 58, right: 18, top: 26 + i * (tall + 40), height: tall })),
       xAxis: panels.map((panel, i) => valueAxis({ gridIndex: i, min: 0, max: last, splitLine: { show: false },
-        axisLabel: { show: i === panels.length - 1, color: ink.soft, fontSize: 12, formatter: (v) => brief(v) + " s", hideOverlap: true, showMaxLabel: false } })),
+        axisLabel: axisLabel({ show: i === panels.length - 1, formatter: (v) => brief(v) + " s", showMaxLabel: false }) })),
       yAxis: panels.map(([, title], i) => valueAxis({ gridIndex: i, min: 0, name: title, nameTextStyle: { color: ink.soft, fontSize: 12, align: "left", padding: [0, 0, 0, -46] }, splitNumber: 3 })),
       series: panels.map(([name], i) => ({
         type: "line", xAxisIndex: i, yAxisIndex: i, symbol: "none", data: rows.map((row) => [row.t, row[name]]),

@@ -9,8 +9,7 @@ import pytest
 from dlbench.analysis.results import open_results
 from dlbench.studies import reading
 from dlbench.studies.quantities import QUANTITIES
-from dlbench.studies.runs import As, study_runs
-from dlbench.studies.saved_size import with_saved_size
+from dlbench.studies.runs import As, study_runs, with_saved_size
 from tests.orchestrator.analysis.campaigns import Cell, write
 
 GUPTA = reading.find("gupta2023")
