@@ -199,9 +199,10 @@ class Graph:
         # TensorFlow's adapters use its plain, slower formula
         shape = self._real(x)
         channels = shape[-1:]
-        if not (0 <= keep <= 1 and LEAST <= epsilon <= MOST):
+        # with less, the rounding of a channel that is constant would be all that is left of it
+        if not (0 <= keep <= 1 and 1e-12 <= epsilon <= MOST):
             raise GraphError(
-                f"batchnorm of {x!r}: keep must be in 0..1, and epsilon from {LEAST:g} to {MOST:g}."
+                f"batchnorm of {x!r}: keep must be in 0..1, and epsilon from 1e-12 to {MOST:g}."
             )
         parameters: _Specs = {
             "gamma": (channels, "ones"),

@@ -289,7 +289,7 @@ def _check_metrics(graph: Mapping[str, Any], recipe: Recipe) -> None:
 def _check_optimizer(optimizer: Optimizer) -> None:
     for name, (low, high) in _RANGES.items():
         value = optimizer.get(name)
-        if value is not None and not low <= value <= high:
+        if value is not None and (not low <= value <= high or 0 < value < LEAST):
             raise GraphError(
                 f"{optimizer['name']}: {name} of {value} is outside its range, from {low:g} to"
                 f" {high:g}."
