@@ -470,6 +470,38 @@ def images_of_several_sizes() -> Pair:
     return _pair(g, g.dense(g.concat(g.globalavgpool(x), g.globalmaxpool(x)), 3))
 
 
+def arrays_with_two_uses() -> Pair:
+    """Inputs that are targets or masks, too; lengths that are embedded; an input none reads."""
+    g = Graph("two-uses")
+    words, length = g.input("words", (4,), "int32"), g.input("length", (), "int32")
+    known = g.input("known", (4,))
+    g.input("label", (), "int32")
+    start = g.tanh(g.add(g.dense(known, 3), g.embedding(length, 5, 3)))
+    x = g.lstm(g.embedding(words, 6, 2), 3, lengths=length, initial=(start, start),
+               output="sequence", name="steps")  # fmt: skip
+    g.dense(x, 6, name="again")
+    g.dense("steps:c", 4, name="out")
+    losses = [_head(g, "again", "words", mask="known"), _head(g, "out"),
+              recipes.loss("smooth-l1", "out", "known", weight=0.3)]  # fmt: skip
+    return _pair(g, "out", "again", losses=losses, optimizer=_ADAM)
+
+
+def heads_of_one_target() -> Pair:
+    """Losses that share their target, mask or output."""
+    g = Graph("shared")
+    x = g.input("x", (4,))
+    for name, units in (("a", 3), ("b", 3), ("c", 5)):
+        g.dense(x, units, name=name)
+    losses = [
+        recipes.loss("mean-squared-error", "a", "y", mask="m"),
+        recipes.loss("mean-absolute-error", "b", "y"),
+        recipes.loss("sigmoid-cross-entropy", "b", "z", mask="m", divisor=3.0),
+        _head(g, "a", "k"),
+        _head(g, "c", "k"),
+    ]
+    return _pair(g, "a", "b", "c", losses=losses)
+
+
 ARCHITECTURES: tuple[Callable[[], Pair], ...] = (
     lenet, alexnet, vgg, resnet18, preactivation_bottlenecks, densenet, inception, squeezenet,
     unet_without_upsampling, mixer, encoder_decoder, two_towers, many_heads, language_model,
@@ -481,5 +513,6 @@ CORNERS: tuple[Callable[[], Pair], ...] = (
     flattened_everything, long_chain, one_value_before_a_norm, steep_beside_flat,
     large_from_the_start, small_dropout, dropout_between_relus, uneven_paddings,
     small_gradients_clipped, extreme_attributes, narrow_shortcuts, images_of_several_sizes,
+    arrays_with_two_uses, heads_of_one_target,
 )  # fmt: skip
 KNOWN: dict[str, Callable[[], Pair]] = {make.__name__: make for make in (*ARCHITECTURES, *CORNERS)}
