@@ -134,7 +134,7 @@ def measured(sides):
     test = sides.splits["test"]
     size = sides.own_rows()  # evaluated in batches of the recipe's size, as in a trial
     rows = np.arange(min(test.rows, max(_TEST_ROWS, size + ROWS // 2)))
-    _, model = sides.gentle_epoch()  # trained, as a trial's model is
+    _, _, model = sides.gentle_epoch()  # trained, as a trial's model is
     learnt = model.weights()
     small = test.part(_without_ties(sides, learnt, test, rows))
     got, raw = metrics.evaluate(model, small, sides.recipe, size)

@@ -19,6 +19,8 @@ from bench.proof.envelope import Envelope
 from bench.proof.noise import FACTOR, Copies, largest
 from bench.weights import is_frozen
 
+HALF = 4
+"""Steps after which the weights are kept."""
 _LARGEST_LOSS = 1e8
 _LARGEST_WEIGHT = 1e4
 """Beyond these training diverges: float32 ends at 3e38, and a few layers' product is soon there.
@@ -44,6 +46,8 @@ class Walk:
         self.weights = self._start = sides.start()
         self.began_again = False
         """Whether training diverged, and both sides went back to the first weights."""
+        self.halfway = None
+        """The weights after HALF steps."""
         self.batches = []
         self.parameters, self.statistics = [], []
         """For each step the error of what moved, or the Mismatch."""
@@ -68,6 +72,8 @@ class Walk:
         self.weights = self.model.weights()
         self.reference.load(self.weights)  # where the next batch is drawn to keep from kinks
         self.batches.append(batch)
+        if len(self.batches) == HALF:
+            self.halfway = self.weights
         self.wanted_losses.append(exact[0])
         moved = _combined(np.subtract, self.weights, here)
         results = self._results(here, moved, wanted, room)

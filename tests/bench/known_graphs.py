@@ -486,6 +486,27 @@ def arrays_with_two_uses() -> Pair:
     return _pair(g, "out", "again", losses=losses, optimizer=_ADAM)
 
 
+def sigmoid_of_a_sigmoid() -> Pair:
+    """Logits that are themselves made by a sigmoid."""
+    g = Graph("sigmoids")
+    out = g.sigmoid(g.dense(g.input("x", (4,)), 3), name="out")
+    return _pair(
+        g, out, losses=[recipes.loss("sigmoid-cross-entropy", "out", "y"), _head(g, "out")]
+    )
+
+
+def maxima_behind_activations() -> Pair:
+    """Maxima that are predicted, of values that only they read."""
+    g = Graph("maxima")
+    x = g.input("image", (4, 3, 2))
+    outputs = []
+    for activation in (g.relu, g.tanh, g.sigmoid):
+        outputs.append(g.globalmaxpool(activation(g.conv2d(x, 2, 2))))
+        outputs.append(g.maxpool(activation(g.conv2d(x, 2, 2)), (3, 2)))
+    losses = [recipes.loss("smooth-l1", name, f"true_{name}") for name in outputs]
+    return _pair(g, *outputs, losses=losses)
+
+
 def heads_of_one_target() -> Pair:
     """Losses that share their target, mask or output."""
     g = Graph("shared")
@@ -513,6 +534,7 @@ CORNERS: tuple[Callable[[], Pair], ...] = (
     flattened_everything, long_chain, one_value_before_a_norm, steep_beside_flat,
     large_from_the_start, small_dropout, dropout_between_relus, uneven_paddings,
     small_gradients_clipped, extreme_attributes, narrow_shortcuts, images_of_several_sizes,
-    arrays_with_two_uses, heads_of_one_target,
+    arrays_with_two_uses, heads_of_one_target, sigmoid_of_a_sigmoid,
+    maxima_behind_activations,
 )  # fmt: skip
 KNOWN: dict[str, Callable[[], Pair]] = {make.__name__: make for make in (*ARCHITECTURES, *CORNERS)}
