@@ -507,6 +507,19 @@ def maxima_behind_activations() -> Pair:
     return _pair(g, *outputs, losses=losses)
 
 
+def maps_of_several_sizes() -> Pair:
+    """Losses of maps whose size varies, with and without a mask, beside one that does not vary."""
+    g = Graph("sized-maps")
+    x = g.input("image", (5, 5, 2), sizes=((5, 5), (3, 8)))
+    start = g.dense(g.globalavgpool(x), 3)
+    g.lstm(g.input("rows", (3, 2)), 3, initial=(start, start), output="sequence", name="steps")
+    g.conv2d(x, 3, 3, padding="same", name="kinds")
+    g.conv2d(x, 1, 2, name="heights")
+    losses = [_head(g, "kinds", mask="known"), _head(g, "kinds", "kind"), _head(g, "steps", "said"),
+              recipes.loss("smooth-l1", "heights", "height")]  # fmt: skip
+    return _pair(g, "kinds", "heights", "steps", losses=losses)
+
+
 def heads_of_one_target() -> Pair:
     """Losses that share their target, mask or output."""
     g = Graph("shared")
@@ -535,6 +548,6 @@ CORNERS: tuple[Callable[[], Pair], ...] = (
     large_from_the_start, small_dropout, dropout_between_relus, uneven_paddings,
     small_gradients_clipped, extreme_attributes, narrow_shortcuts, images_of_several_sizes,
     arrays_with_two_uses, heads_of_one_target, sigmoid_of_a_sigmoid,
-    maxima_behind_activations,
+    maxima_behind_activations, maps_of_several_sizes,
 )  # fmt: skip
 KNOWN: dict[str, Callable[[], Pair]] = {make.__name__: make for make in (*ARCHITECTURES, *CORNERS)}

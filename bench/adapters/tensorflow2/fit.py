@@ -9,7 +9,7 @@ import tensorflow as tf
 from bench.adapters.tensorflow2.layers import KERAS_3, RELEASE, first_inputs
 from bench.adapters.tensorflow2.model import FunctionModel
 from bench.adapters.tensorflow_nn import total_loss
-from bench.ops import host_nodes, is_made, trained_nodes
+from bench.ops import host_nodes, is_made, sizes_of, trained_nodes
 
 _KERAS = tf.keras.losses
 _LOSSES = {
@@ -130,8 +130,19 @@ class FitModel(FunctionModel):
 
         rest = map(self._as_keras, batches)
         ahead = list(itertools.islice(rest, 2))  # TensorFlow 2.1 begins anew after a first look
-        dataset = _dataset(examples, ahead[0], self._open_spec)
+        dataset = _dataset(examples, self._specs(ahead[0]))
         net.fit(dataset, epochs=1, verbose=0, shuffle=False, callbacks=[Steps()])
+
+    def _specs(self, example):
+        """The specs of what `_as_keras` makes, batches and sizes that vary left open."""
+
+        def open_spec(value):
+            if self._masked and sizes_of(self._graph):  # [rows, places, …]
+                return tf.TensorSpec([None, None] + list(value.shape[2:]), value.dtype)
+            return self._open_spec(None, value)
+
+        inputs = {name: self._open_spec(name, value) for name, value in example[0].items()}
+        return (inputs,) + tf.nest.map_structure(open_spec, example[1:])
 
     def _as_keras(self, batch):
         """(inputs, targets) or (inputs, targets, weights of the places)."""
@@ -181,9 +192,8 @@ def _alone(values):
     return tuple(values) if len(values) > 1 else values[0]
 
 
-def _dataset(examples, first, open_spec):
-    """A tf.data.Dataset of what `examples()` yields, shaped like `first`."""
-    specs = tf.nest.map_structure(open_spec, first)
+def _dataset(examples, specs):
+    """A tf.data.Dataset of what `examples()` yields."""
     if RELEASE >= (2, 4):
         dataset = tf.data.Dataset.from_generator(examples, output_signature=specs)
     else:
