@@ -520,6 +520,18 @@ def maps_of_several_sizes() -> Pair:
     return _pair(g, "kinds", "heights", "steps", losses=losses)
 
 
+def sparse_windows_of_several_sizes() -> Pair:
+    """Windows apart, and over padding that does not count, of images whose size varies."""
+    g = Graph("sized-windows")
+    x = g.input("image", (9, 8, 1), sizes=((9, 8), (6, 3), (7, 11)))
+    apart = g.conv2d(x, 3, (2, 1), stride=(3, 2), padding=((0, 1), (1, 1)))
+    wide = g.conv2d(x, 2, (2, 3), stride=(1, 5))
+    mean = g.avgpool(x, (3, 2), stride=(2, 1), padding=((1, 2), (0, 1)))
+    most = g.maxpool(x, (3, 2), stride=(2, 4), padding=((2, 1), (1, 0)))
+    pooled = [g.globalavgpool(y) for y in (apart, wide, mean, most)]
+    return _pair(g, g.dense(g.concat(*pooled), 3))
+
+
 def heads_of_one_target() -> Pair:
     """Losses that share their target, mask or output."""
     g = Graph("shared")
@@ -549,5 +561,6 @@ CORNERS: tuple[Callable[[], Pair], ...] = (
     small_gradients_clipped, extreme_attributes, narrow_shortcuts, images_of_several_sizes,
     arrays_with_two_uses, heads_of_one_target, sigmoid_of_a_sigmoid,
     maxima_behind_activations, maps_of_several_sizes,
+    sparse_windows_of_several_sizes,
 )  # fmt: skip
 KNOWN: dict[str, Callable[[], Pair]] = {make.__name__: make for make in (*ARCHITECTURES, *CORNERS)}
