@@ -139,7 +139,7 @@ def load(folder, data, graph, recipe):
             name: _read(os.path.join(folder, file), used.get(split), mapped)
             for name, file in files.items()
         }
-        for name, (low, high, what) in _ranges(graph, recipe, shapes).items():
+        for name, (low, high, what) in ranges_of(graph, recipe, shapes).items():
             _check_range(split, name, arrays[name], low, high, what)
         if host_nodes(graph):
             splits[split] = DetectorSplit(arrays, data.get("divide"), graph)
@@ -157,27 +157,35 @@ def _read(path, rows, mapped):
     return np.array(whole[np.sort(drawn)])
 
 
-def _ranges(graph, recipe, shapes):
-    """{array of whole numbers: (least, largest, what they are)}."""
+def ranges_of(graph, recipe, shapes):
+    """{array: (least, largest, what its values are)}, where somebody can't read all numbers.
+
+    What several read is what all of them can.
+    """
     ranges = {}
+
+    def limit(array, low, high, what):
+        least, most, _ = ranges.get(array, (low, high, what))
+        ranges[array] = (max(low, least), min(high, most), what)
+
     for node in graph["nodes"]:
         if node["op"] == "embedding":
             what = "tokens of {!r}".format(node["name"])
-            ranges[node["inputs"][0]] = (0, node["vocabulary"] - 1, what)
+            limit(node["inputs"][0], 0, node["vocabulary"] - 1, what)
         if node.get("lengths"):
             what = "lengths of {!r}".format(node["name"])
-            ranges[node["lengths"]] = (1, shapes[node["inputs"][0]][0], what)
+            limit(node["lengths"], 1, shapes[node["inputs"][0]][0], what)
     for node in host_nodes(graph):
-        ranges[node["inputs"][3]] = (0, node["classes"], "classes of {!r}".format(node["name"]))
+        limit(node["inputs"][3], 0, node["classes"], "classes of {!r}".format(node["name"]))
     for spec in recipe["losses"] + recipe["metrics"]:
         if is_made(spec["target"]) or spec["target"] in RPN_TARGETS:
             continue
         if spec["name"] in BY_CLASS:
             what = "classes of {!r}".format(spec["output"])
-            ranges[spec["target"]] = (0, shapes[spec["output"]][-1] - 1, what)
+            limit(spec["target"], 0, shapes[spec["output"]][-1] - 1, what)
         if spec["mask"]:
             most = np.inf if spec.get("divisor") else 1
-            ranges[spec["mask"]] = (0, most, "values of a mask")
+            limit(spec["mask"], 0, most, "values of a mask")
     return ranges
 
 

@@ -72,7 +72,24 @@ def read_job(path):
         for each in confounds
     ):
         raise BadJob("job.confounds must be a list of objects with a name and where it acts")
+    _make_real(job["graph"], job["recipe"])
     return job
+
+
+_REAL = {
+    "keep", "epsilon", "rate", "lr", "momentum", "beta1", "beta2", "rho", "weight_decay", "weight",
+    "divisor", "clip", "factor", "least", "decay", "validation",
+}  # fmt: skip
+"""Numbers of a graph and a recipe that are real, though people write 1 for 1.0."""
+
+
+def _make_real(graph, recipe):
+    """Frameworks that ask for a float refuse a whole number (Paddle's rates, PyTorch's betas)."""
+    parts = [recipe] + [recipe.get(key) for key in ("optimizer", "schedule", "stopping")]
+    for part in parts + list(graph.get("nodes", [])) + list(recipe.get("losses", [])):
+        for name in _REAL & set(part or ()):
+            if type(part[name]) is int:
+                part[name] = float(part[name])
 
 
 class Events:

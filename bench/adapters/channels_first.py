@@ -34,16 +34,19 @@ class Layout:
 
     def _follow(self, name, consumers, outputs, chain, dense):
         """Collect what the vector flows through; False if its order would be seen outside."""
-        chain.append(name)
-        if name in outputs:
-            return False
-        for node in consumers.get(name, []):
-            if node["op"] == "dense":
-                dense.append(node["name"])
-            elif node["op"] not in ELEMENTWISE or not self._follow(
-                node["name"], consumers, outputs, chain, dense
-            ):
+        waiting = [name]
+        while waiting:
+            name = waiting.pop()
+            chain.append(name)
+            if name in outputs:
                 return False
+            for node in consumers.get(name, []):
+                if node["op"] == "dense":
+                    dense.append(node["name"])
+                elif node["op"] in ELEMENTWISE:
+                    waiting.append(node["name"])
+                else:
+                    return False
         return True
 
     def keeps_order(self, flatten):

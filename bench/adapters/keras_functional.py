@@ -8,7 +8,6 @@ import keras
 import numpy as np
 from keras import layers
 
-from bench.formats import Unsupported
 from bench.ops import nodes_for, open_shapes, sources, states_read
 from bench.weights import is_frozen
 
@@ -109,9 +108,18 @@ def avgpool(net, node, inputs, values):
     y = pool(_zero_padded(node, x))
     if word == "same" or not _pads(node):
         return y
-    if None in shape_of(x)[1:]:
-        raise Unsupported("{!r} pads images of several sizes".format(node["name"]))
-    share = _share_inside(node, shape_of(x)[1:3])  # zeros have been counted: taken out
+    # zeros have been counted: taken out
+    if None in shape_of(x)[1:]:  # images of several sizes: the average of ones says how many
+        ones = layers.Lambda(ops.ones_like, name="ones_" + node["name"])(x)
+        padding = tuple(tuple(pad) for pad in node["padding"])
+        ones = layers.ZeroPadding2D(padding, name="padded_ones_" + node["name"])(ones)
+        pool = layers.AveragePooling2D(size, stride, name="inside_" + node["name"])
+        return layers.Lambda(
+            lambda pair: pair[0] / pair[1],
+            output_shape=shape_of(y)[1:],
+            name="average_" + node["name"],
+        )([y, pool(ones)])
+    share = _share_inside(node, shape_of(x)[1:3])
     return layers.Lambda(
         lambda y: y / _constant(share),
         output_shape=tuple(node["shape"]),

@@ -50,9 +50,12 @@ def affine(layer, node, inputs, context):
     return inputs[0] * layer.scale + layer.offset
 
 
-def open_shape(graph, shape):
-    """The shape of a batch's array with the batch left open, and an image's size if it varies."""
-    shape = list(shape)
-    if sizes_of(graph) and len(shape) == 4:
+def open_shape(graph, name, shape):
+    """The shape of a batch's array with the batch left open, and an image's size if it varies.
+
+    What is no input, a target or a mask of a map, may vary, too.
+    """
+    shape, inputs = list(shape), [spec["name"] for spec in graph["inputs"]]
+    if sizes_of(graph) and (len(shape) == 4 or (len(shape) == 3 and name not in inputs)):
         shape[1:3] = [None, None]
     return [None] + shape[1:]

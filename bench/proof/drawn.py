@@ -10,7 +10,7 @@ import copy
 
 import numpy as np
 
-from bench.data import BY_CLASS, REAL_VALUED
+from bench.data import BY_CLASS, ranges_of
 from bench.ops import at_size, for_batch, host_nodes, is_made, shapes_of, sizes_of
 
 # ---- graphs -------------------------------------------------------------------------------------
@@ -102,6 +102,12 @@ class Batches:
         self._random = np.random.RandomState(seed)
         self._sizes = sizes_of(graph)
         self._shapes = shapes_of(graph)
+        self._ranges = ranges_of(graph, recipe, self._shapes)
+        self._masks = {spec["mask"] for spec in recipe["losses"] + recipe["metrics"]}
+        self._chances = {
+            spec["target"] for spec in recipe["losses"] if spec["name"] == "sigmoid-cross-entropy"
+        }
+        """Targets from 0 to 1."""
 
     def rows(self, count, beside=None):
         """New rows: inputs, targets and masks by name; images of one size, of several any.
@@ -120,13 +126,12 @@ class Batches:
             shape = (count,) + tuple(self._shapes[spec["output"]])
             places = shape[:-1] if spec["name"] in BY_CLASS else shape
             if spec["target"] not in batch and not is_made(spec["target"]):
-                batch[spec["target"]] = self._target(spec["target"], shape, places)
+                whole = spec["name"] in BY_CLASS
+                batch[spec["target"]] = (self._whole if whole else self._real)(
+                    spec["target"], places
+                )
             if spec["mask"] and spec["mask"] not in batch and not is_made(spec["mask"]):
-                mask = self._random.uniform(size=places) < 0.6
-                mask.flat[0] = True  # an empty mask is a case of its own
-                if spec.get("divisor"):
-                    mask = mask * self._random.uniform(0.3, 1.7, places)
-                batch[spec["mask"]] = mask.astype(np.float32)
+                batch[spec["mask"]] = self._real(spec["mask"], places)
         return batch
 
     def _objects(self, node, graph, count):
@@ -148,13 +153,14 @@ class Batches:
 
     def _input(self, spec, count):
         shape = (count,) + tuple(spec["shape"])
-        if spec["dtype"] == "float32":
-            return (self._random.normal(size=shape) + self._offsets(shape)).astype(np.float32)
-        low, high = self._range(spec["name"])
-        value = self._random.randint(low, high, shape).astype(np.int32)
-        ends = [low, high - 1][:count]
-        value.reshape(count, -1)[: len(ends), 0] = ends
-        return value
+        if spec["dtype"] == "int32":
+            value = self._whole(spec["name"], shape)
+            ends = self._range(spec["name"])[:count]
+            value.reshape(count, -1)[: len(ends), 0] = ends
+            return value
+        if spec["name"] in self._masks | self._chances:
+            return self._real(spec["name"], shape)
+        return (self._random.normal(size=shape) + self._offsets(shape)).astype(np.float32)
 
     def _offsets(self, shape):
         """For each row and channel, up and down in turn.
@@ -166,24 +172,28 @@ class Batches:
         return sign * self._random.uniform(0.5, 2.5, across)
 
     def _range(self, name):
-        """Whole numbers that every embedding has, and every sequence is long enough for."""
-        low, high = 0, 1 << 20
-        for node in self._graph["nodes"]:
-            if node["op"] == "embedding" and node["inputs"][0] == name:
-                high = min(high, node["vocabulary"])
-            if node.get("lengths") == name:
-                low, high = 1, min(high, self._shapes[node["inputs"][0]][0] + 1)
-        return low, high
+        """The least and the largest number that everybody who reads it can."""
+        return self._ranges.get(name, (0, 1 << 20))[:2]
 
-    def _target(self, name, shape, places):
-        specs = [s for s in self._recipe["losses"] if s["target"] == name]
-        kinds = {spec["name"] for spec in specs}
-        if not kinds & set(REAL_VALUED) and places != shape:
-            classes = min([self._shapes[s["output"]][-1] for s in specs] or [shape[-1]])
-            return self._random.randint(0, classes, places).astype(np.int32)
-        if "sigmoid-cross-entropy" in kinds:
-            return self._random.randint(0, 2, shape).astype(np.float32)
-        return self._random.normal(size=shape).astype(np.float32)
+    def _whole(self, name, shape):
+        low, high = self._range(name)
+        return self._random.randint(low, int(high) + 1, shape).astype(np.int32)
+
+    def _real(self, name, shape):
+        """A target or a mask: what it has to be for whoever reads it."""
+        random = self._random
+        if name in self._masks:
+            value = random.uniform(size=shape) < 0.6
+            value.flat[0] = True  # an empty mask is a case of its own
+            if self._range(name)[1] > 1:  # any weights
+                value = value * random.uniform(0.3, 1.7, shape)
+        elif name in self._chances:
+            # certain in half of all places, in the others anything from 0 to 1
+            value = random.uniform(size=shape)
+            value = np.where(random.uniform(size=shape) < 0.5, np.round(value), value)
+        else:
+            value = random.normal(size=shape)
+        return value.astype(np.float32)
 
 
 def replaced(batch, which, others):
@@ -197,9 +207,11 @@ def replaced(batch, which, others):
 
 
 def without_mask(batch, recipe):
-    """The batch with masks in which nothing counts."""
+    """The batch with masks in which nothing counts; lengths or tokens that are masks stay."""
     masks = {spec["mask"] for spec in recipe["losses"] if spec["mask"]}
-    return {n: np.zeros_like(v) if n in masks else v for n, v in batch.items()}
+    return {
+        n: np.zeros_like(v) if n in masks and v.dtype.kind == "f" else v for n, v in batch.items()
+    }
 
 
 # ---- optimisers ---------------------------------------------------------------------------------

@@ -19,6 +19,9 @@ from bench.proof.noise import FACTOR
 from bench.reference.optimizers import Optimizer
 
 _UNIT = np.finfo(np.float32).eps
+_KEPT = FACTOR * _UNIT
+"""What a moment may lose of itself in one step: it is float32, and v + (1 - beta2)(g^2 - v), as
+some frameworks write it, rounds to the digits of the old v. It shows where little of it is kept."""
 
 
 class Envelope:
@@ -133,9 +136,11 @@ class _AdamRange:
         """
         beta1, beta2 = self._o["beta1"], self._o["beta2"]
         k, b, epsilon = 1 - beta1, 1 - beta2, self._epsilon
-        a = beta1 * (side * self._mean + self._shift)
+        a = beta1 * (side * self._mean + self._shift) + _KEPT * np.abs(self._mean)
         root, apart = np.sqrt(self._squares), np.sqrt(self._shift_squares)
-        least, most = beta2 * np.maximum(root - apart, 0) ** 2, beta2 * (root + apart) ** 2
+        lost = _KEPT * self._squares
+        least = np.maximum(beta2 * np.maximum(root - apart, 0) ** 2 - lost, 0)
+        most = beta2 * (root + apart) ** 2 + lost
         first, last = gradient - shift, gradient + shift
         # where the derivative is zero: k (c + epsilon sqrt(c + b x^2)) = a b x
         slope = a * a * b - (k * epsilon) ** 2
@@ -165,6 +170,8 @@ class _AdadeltaRange:
         """
         rho, longest = self._o["rho"], longest_step(self._o, number)
         exact, above, below = steps
+        # 1 - rho, by which the gradient's square counts, is known as well as float32 has rho
+        shift = shift + _UNIT / (1 - rho) * np.abs(gradient)
         limit = longest * np.maximum(np.abs(exact), np.maximum(np.abs(above), np.abs(below)))
         high = np.minimum(self._highest(gradient + shift), limit)
         low = np.maximum(-self._highest(shift - gradient), -limit)

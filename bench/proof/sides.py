@@ -15,7 +15,7 @@ from bench.ops import host_nodes, nodes_for, trained_nodes
 from bench.proof import drawn
 from bench.proof.kinks import rows_at_kinks
 from bench.proof.noise import Copies, largest
-from bench.proof.walk import Walk
+from bench.proof.walk import HALF, Walk
 from bench.reference.layers import Context
 from bench.reference.model import Reference
 from bench.trial import options_of
@@ -245,23 +245,29 @@ class Sides:
 
     @once
     def gentle_epoch(self):
-        """(losses, the model) of the gentle walk's batches in the loop that trials use.
+        """(losses, the weights after each epoch, the model) of the gentle walk's batches in the
+        loop that trials use.
 
         Two epochs, and a prediction before each: what is compiled or kept for it must not go stale,
-        and the optimiser's state must outlast both.
+        and the optimiser's state must outlast both. The second one begins with the walk's weights,
+        so that what rounding has parted does not part further.
         """
-        batches, recipe = self.gentle_walk().batches, self.gentle_walk().recipe
-        model, handles = self.loaded(self.plain, recipe), []
+        walk = self.gentle_walk()
+        batches, recipe = walk.batches, walk.recipe
+        model, handles, ends = self.loaded(self.plain, recipe), [], []
 
         def on_step(handle, _seconds):
             handles.append(handle)
             self._set_rate(model, recipe, len(handles))
 
         self._set_rate(model, recipe, 0)
-        for part in (batches[: FEW // 2], batches[FEW // 2 :]):
+        for part in (batches[:HALF], batches[HALF:]):
             model.predict(self.batch())
             model.train_epoch(iter(part), on_step)
-        return model.losses(handles), model
+            ends.append(model.weights())
+            if len(ends) == 1:
+                model.load(walk.halfway)
+        return model.losses(handles), ends, model
 
     def _set_rate(self, model, recipe, step):
         if recipe.get("schedule"):

@@ -61,7 +61,7 @@ def _each(results):
 def batch_order(sides):
     """Every batch once, in the order that the seed gives."""
     _same_generator()
-    losses, _ = sides.gentle_epoch()
+    losses, _, _ = sides.gentle_epoch()
     walk = sides.gentle_walk()
     if len(losses) != len(walk.wanted_losses):
         raise Mismatch("{} steps for {} batches".format(len(losses), len(walk.wanted_losses)))
@@ -86,26 +86,27 @@ def _same_generator():
 
 def repeat(sides):
     """The same steps from the same weights lead to the same weights: no update races another."""
-    walk, (_, model) = sides.gentle_walk(), sides.gentle_epoch()
-    start, first, again = sides.start(), walk.weights, model.weights()
-    worst, equal = 0.0, True
-    for node, values in sorted(first.items()):
-        for name, value in sorted(values.items()):
-            room = walk.room.get(node, {}).get(name, 0.0)
-            room = room + 8 * UNIT * len(walk.batches) * np.abs(value)
-            went = value.astype(np.float64) - start[node][name]
-            label = "{}/{}".format(node, name)
-            own = again[node][name].astype(np.float64) - start[node][name]
-            spread = 1e-3 * largest(went) / FACTOR
-            error = compare(own, went, "step", label, spread=spread, room=room, when="repeated: ")
-            worst = max(worst, error)
-            equal = equal and np.array_equal(value, again[node][name])
+    walk, (_, ends, _) = sides.gentle_walk(), sides.gentle_epoch()
+    marks, worst, equal = (sides.start(), walk.halfway, walk.weights), 0.0, True
+    for when, start, first, again in zip(("first", "second"), marks, marks[1:], ends):
+        when = "{} epoch repeated: ".format(when)
+        for node, values in sorted(first.items()):
+            for name, value in sorted(values.items()):
+                room = walk.room.get(node, {}).get(name, 0.0)
+                room = room + 8 * UNIT * len(walk.batches) * np.abs(value)
+                went = value.astype(np.float64) - start[node][name]
+                label = "{}/{}".format(node, name)
+                own = again[node][name].astype(np.float64) - start[node][name]
+                spread = 1e-3 * largest(went) / FACTOR
+                error = compare(own, went, "step", label, spread=spread, room=room, when=when)
+                worst = max(worst, error)
+                equal = equal and np.array_equal(value, again[node][name])
     return {"error": worst, "detail": "to the last bit" if equal else "within rounding"}
 
 
 def prediction(sides):
     """After training, predictions are those of the weights that were learnt; of one row, too."""
-    _, model = sides.gentle_epoch()
+    _, _, model = sides.gentle_epoch()
     learnt = model.weights()
     reference = sides.reference()
     reference.load(learnt)

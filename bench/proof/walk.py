@@ -19,12 +19,18 @@ from bench.proof.envelope import Envelope
 from bench.proof.noise import FACTOR, Copies, largest
 from bench.weights import is_frozen
 
+HALF = 4
+"""Steps after which the weights are kept."""
 _LARGEST_LOSS = 1e8
 _LARGEST_WEIGHT = 1e4
 """Beyond these training diverges: float32 ends at 3e38, and a few layers' product is soon there.
 
 A loss that is large from the first step on does not say so: it is held against that one.
 """
+
+_AS_STATED = 3
+"""Times that a walk begins again with the recipe's own steps; after that each time with a tenth of
+them. Over and over the same first steps show nothing new, and of a long run nothing at all."""
 
 
 class Walk:
@@ -40,10 +46,12 @@ class Walk:
         self._envelope = Envelope(recipe)
         self._relative, self._sizes = {True: {}, False: {}}, set()
         self._handles = []
-        self._new_model = lambda: sides.loaded(graph, recipe)
+        self._new_model = lambda recipe: sides.loaded(graph, recipe)
         self.weights = self._start = sides.start()
-        self.began_again = False
-        """Whether training diverged, and both sides went back to the first weights."""
+        self.began_again = 0
+        """How often training diverged, and both sides went back to the first weights."""
+        self.halfway = None
+        """The weights after HALF steps."""
         self.batches = []
         self.parameters, self.statistics = [], []
         """For each step the error of what moved, or the Mismatch."""
@@ -68,6 +76,8 @@ class Walk:
         self.weights = self.model.weights()
         self.reference.load(self.weights)  # where the next batch is drawn to keep from kinks
         self.batches.append(batch)
+        if len(self.batches) == HALF:
+            self.halfway = self.weights
         self.wanted_losses.append(exact[0])
         moved = _combined(np.subtract, self.weights, here)
         results = self._results(here, moved, wanted, room)
@@ -138,7 +148,8 @@ class Walk:
     def _begins_again_if_diverged(self, batch):
         """The loss, gradients and statistics at the present weights, or at the first ones again.
 
-        Where the recipe's steps are too long for the graph, soon nothing would be finite.
+        Where the recipe's steps are too long for the graph, soon nothing would be finite. They are
+        made shorter when that has been seen a few times.
         """
         exact = self.reference.backward(batch)
         size = max(largest(v) for values in self.weights.values() for v in values.values())
@@ -146,8 +157,11 @@ class Walk:
         if abs(exact[0]) < max(_LARGEST_LOSS, 1e4 * first) and size < _LARGEST_WEIGHT:
             return exact, False
         self.ended()
-        self.began_again = True
-        self.model, self.weights = self._new_model(), self._start
+        self.began_again += 1
+        if self.began_again > _AS_STATED:
+            slower = dict(self.recipe["optimizer"], lr=self.recipe["optimizer"]["lr"] / 10)
+            self.recipe = dict(self.recipe, optimizer=slower)
+        self.model, self.weights = self._new_model(self.recipe), self._start
         self._envelope = Envelope(self.recipe)
         self.reference.load(self.weights)
         return self.reference.backward(batch), True

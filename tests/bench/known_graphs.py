@@ -470,6 +470,84 @@ def images_of_several_sizes() -> Pair:
     return _pair(g, g.dense(g.concat(g.globalavgpool(x), g.globalmaxpool(x)), 3))
 
 
+def arrays_with_two_uses() -> Pair:
+    """Inputs that are targets or masks, too; lengths that are embedded; an input none reads."""
+    g = Graph("two-uses")
+    words, length = g.input("words", (4,), "int32"), g.input("length", (), "int32")
+    known = g.input("known", (4,))
+    g.input("label", (), "int32")
+    start = g.tanh(g.add(g.dense(known, 3), g.embedding(length, 5, 3)))
+    x = g.lstm(g.embedding(words, 6, 2), 3, lengths=length, initial=(start, start),
+               output="sequence", name="steps")  # fmt: skip
+    g.dense(x, 6, name="again")
+    g.dense("steps:c", 4, name="out")
+    losses = [_head(g, "again", "words", mask="known"), _head(g, "out"),
+              recipes.loss("smooth-l1", "out", "known", weight=0.3)]  # fmt: skip
+    return _pair(g, "out", "again", losses=losses, optimizer=_ADAM)
+
+
+def sigmoid_of_a_sigmoid() -> Pair:
+    """Logits that are themselves made by a sigmoid."""
+    g = Graph("sigmoids")
+    out = g.sigmoid(g.dense(g.input("x", (4,)), 3), name="out")
+    return _pair(
+        g, out, losses=[recipes.loss("sigmoid-cross-entropy", "out", "y"), _head(g, "out")]
+    )
+
+
+def maxima_behind_activations() -> Pair:
+    """Maxima that are predicted, of values that only they read."""
+    g = Graph("maxima")
+    x = g.input("image", (4, 3, 2))
+    outputs = []
+    for activation in (g.relu, g.tanh, g.sigmoid):
+        outputs.append(g.globalmaxpool(activation(g.conv2d(x, 2, 2))))
+        outputs.append(g.maxpool(activation(g.conv2d(x, 2, 2)), (3, 2)))
+    losses = [recipes.loss("smooth-l1", name, f"true_{name}") for name in outputs]
+    return _pair(g, *outputs, losses=losses)
+
+
+def maps_of_several_sizes() -> Pair:
+    """Losses of maps whose size varies, with and without a mask, beside one that does not vary."""
+    g = Graph("sized-maps")
+    x = g.input("image", (5, 5, 2), sizes=((5, 5), (3, 8)))
+    start = g.dense(g.globalavgpool(x), 3)
+    g.lstm(g.input("rows", (3, 2)), 3, initial=(start, start), output="sequence", name="steps")
+    g.conv2d(x, 3, 3, padding="same", name="kinds")
+    g.conv2d(x, 1, 2, name="heights")
+    losses = [_head(g, "kinds", mask="known"), _head(g, "kinds", "kind"), _head(g, "steps", "said"),
+              recipes.loss("smooth-l1", "heights", "height")]  # fmt: skip
+    return _pair(g, "kinds", "heights", "steps", losses=losses)
+
+
+def sparse_windows_of_several_sizes() -> Pair:
+    """Windows apart, and over padding that does not count, of images whose size varies."""
+    g = Graph("sized-windows")
+    x = g.input("image", (9, 8, 1), sizes=((9, 8), (6, 3), (7, 11)))
+    apart = g.conv2d(x, 3, (2, 1), stride=(3, 2), padding=((0, 1), (1, 1)))
+    wide = g.conv2d(x, 2, (2, 3), stride=(1, 5))
+    mean = g.avgpool(x, (3, 2), stride=(2, 1), padding=((1, 2), (0, 1)))
+    most = g.maxpool(x, (3, 2), stride=(2, 4), padding=((2, 1), (1, 0)))
+    pooled = [g.globalavgpool(y) for y in (apart, wide, mean, most)]
+    return _pair(g, g.dense(g.concat(*pooled), 3))
+
+
+def heads_of_one_target() -> Pair:
+    """Losses that share their target, mask or output."""
+    g = Graph("shared")
+    x = g.input("x", (4,))
+    for name, units in (("a", 3), ("b", 3), ("c", 5)):
+        g.dense(x, units, name=name)
+    losses = [
+        recipes.loss("mean-squared-error", "a", "y", mask="m"),
+        recipes.loss("mean-absolute-error", "b", "y"),
+        recipes.loss("sigmoid-cross-entropy", "b", "z", mask="m", divisor=3.0),
+        _head(g, "a", "k"),
+        _head(g, "c", "k"),
+    ]
+    return _pair(g, "a", "b", "c", losses=losses)
+
+
 ARCHITECTURES: tuple[Callable[[], Pair], ...] = (
     lenet, alexnet, vgg, resnet18, preactivation_bottlenecks, densenet, inception, squeezenet,
     unet_without_upsampling, mixer, encoder_decoder, two_towers, many_heads, language_model,
@@ -481,5 +559,8 @@ CORNERS: tuple[Callable[[], Pair], ...] = (
     flattened_everything, long_chain, one_value_before_a_norm, steep_beside_flat,
     large_from_the_start, small_dropout, dropout_between_relus, uneven_paddings,
     small_gradients_clipped, extreme_attributes, narrow_shortcuts, images_of_several_sizes,
+    arrays_with_two_uses, heads_of_one_target, sigmoid_of_a_sigmoid,
+    maxima_behind_activations, maps_of_several_sizes,
+    sparse_windows_of_several_sizes,
 )  # fmt: skip
 KNOWN: dict[str, Callable[[], Pair]] = {make.__name__: make for make in (*ARCHITECTURES, *CORNERS)}

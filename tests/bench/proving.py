@@ -77,8 +77,10 @@ def prove(python: str, release: Release, folders: Sequence[Path]) -> Iterator[di
             env={**os.environ, **_QUIET, **release.variables},
         )
         assert worker.stdin is not None and worker.stdout is not None
+        left = _LIFE.get(release.adapter, 30)
         try:
-            while waiting:
+            while waiting and left:
+                left -= 1
                 worker.stdin.write(f"{waiting[0]}\n")
                 worker.stdin.flush()
                 line = worker.stdout.readline()
@@ -94,6 +96,9 @@ def prove(python: str, release: Release, folders: Sequence[Path]) -> Iterator[di
             worker.wait()
 
 
+_LIFE = {"keras2": 1}
+"""Graphs that one process proves: frameworks keep what they have compiled, and Keras 2 has all its
+models in one session, so that each makes the next one slower."""
 _QUIET = {
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_WAIT_POLICY": "PASSIVE",

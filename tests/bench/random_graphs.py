@@ -411,35 +411,48 @@ def arrays_for(graph: dict[str, Any], recipe: dict[str, Any], rows: int, seed: i
     draw = np.random.RandomState(seed)
     shapes = _shapes(graph)
     arrays: Arrays = {}
+    specs = (*recipe["losses"], *recipe["metrics"])
+    classes: dict[str, int] = {}
+    for spec in specs:
+        if spec["name"] in _BY_CLASS:
+            own = shapes[spec["output"]][-1]
+            classes[spec["target"]] = min(own, classes.get(spec["target"], own))
     for spec in graph["inputs"]:
         shape = (rows, *spec["shape"])
         if spec["dtype"] == "float32":
             arrays[spec["name"]] = draw.normal(size=shape).astype(np.float32)
             continue
-        low, high = 0, 1 << 30
+        low, high = 0, classes.get(spec["name"], 1 << 30)
         for node in graph["nodes"]:
             if node["op"] == "embedding" and node["inputs"] == [spec["name"]]:
                 high = min(high, node["vocabulary"])
             if node.get("lengths") == spec["name"]:
                 low, high = 1, min(high, shapes[node["inputs"][0]][0] + 1)
         arrays[spec["name"]] = draw.randint(low, min(high, 1000), shape).astype(np.int32)
-    for spec in (*recipe["losses"], *recipe["metrics"]):
+    masks: set[str] = set()
+    for spec in specs:
         shape = (rows, *shapes[spec["output"]])
         places = shape[:-1] if spec["name"] in _BY_CLASS else shape
-        if spec["target"] not in arrays:
-            arrays[spec["target"]] = _target(draw, spec["name"], shape)
-        if spec["mask"] and spec["mask"] not in arrays:
-            weights = draw.uniform(0, 2, places) if "divisor" in spec else 1
-            arrays[spec["mask"]] = (draw.randint(0, 2, places) * weights).astype(np.float32)
+        target, mask = spec["target"], spec["mask"]
+        if target not in arrays:
+            arrays[target] = _target(draw, spec["name"], places, classes.get(target, 0))
+        if mask and mask not in masks:
+            weighed = all("divisor" in other for other in specs if other["mask"] == mask)
+            weights = draw.uniform(0, 2, places) if weighed else 1
+            dtype = arrays[mask].dtype if mask in arrays else np.float32
+            arrays[mask] = (draw.randint(0, 2, places) * weights).astype(dtype)
+            masks.add(mask)
     return arrays
 
 
 _BY_CLASS = ("softmax-cross-entropy", "accuracy", "perplexity", "greedy-accuracy")
 
 
-def _target(draw: np.random.RandomState, name: str, shape: tuple[int, ...]) -> np.ndarray:
+def _target(
+    draw: np.random.RandomState, name: str, places: tuple[int, ...], classes: int
+) -> np.ndarray:
     if name in _BY_CLASS:
-        return draw.randint(0, shape[-1], shape[:-1]).astype(np.int32)
+        return draw.randint(0, classes, places).astype(np.int32)
     if name in ("sigmoid-cross-entropy", "binary-accuracy"):
-        return draw.randint(0, 2, shape).astype(np.float32)
-    return draw.normal(size=shape).astype(np.float32)
+        return draw.randint(0, 2, places).astype(np.float32)
+    return draw.normal(size=places).astype(np.float32)

@@ -123,7 +123,11 @@ def _globalmaxpool(net, node, inputs, values):
         return _expression(
             node, inputs, lambda x: theano_maximum.globalmaxpool(x.dimshuffle(0, 3, 1, 2))
         )
-    return functional.globalmaxpool(net, node, inputs, values)
+    y = functional.globalmaxpool(net, node, inputs, values)
+    if net.native or BACKEND == "theano":
+        return y
+    # TensorFlow 1.11 leaves out a relu in front of a maximum that is predicted itself
+    return layers.Lambda(K.identity, name="kept_" + node["name"])(y)
 
 
 def _relu(net, node, inputs, values):

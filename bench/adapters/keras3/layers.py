@@ -44,8 +44,8 @@ def _conv2d(net, node, inputs, values):
         return functional.conv2d(net, node, [read], values)
     if not net.native and _meets_fault_of_onednn(node, inputs[0]):
         y = functional.conv2d(net, dict(node, stride=[1, 1]), inputs, values)
-        extra = shape_of(y)[2] - 1
-        return layers.Cropping2D(((0, 0), (0, extra)), name="column_" + node["name"])(y)
+        right = node["stride"][1]
+        return layers.Lambda(lambda y: y[:, :, ::right], name="column_" + node["name"])(y)
     return functional.conv2d(net, node, inputs, values)
 
 
@@ -63,10 +63,11 @@ def _meets_fault_of_onednn(node, x):
     """Whether a convolution gives other numbers on a CPU.
 
     oneDNN, in PyTorch 2.13 and TensorFlow 2.21, does when an image of one channel gives one column
-    by a stride of [1, 2 or more]. The column is then taken from those of the stride [1, 1].
+    by a stride of [1, 2 or more]. The column is then taken from those of the stride [1, 1]; images
+    of several sizes may give one column in any of them.
     """
     down, right = node["stride"]
-    one_column = node["shape"][1] == 1 and down == 1 < right
+    one_column = (node["shape"][1] == 1 or shape_of(x)[2] is None) and down == 1 < right
     return BACKEND != "jax" and one_column and shape_of(x)[-1] == 1
 
 

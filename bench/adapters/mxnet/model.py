@@ -138,7 +138,7 @@ class GluonModel(Model):
 
     def train_step(self, batch):
         loss = self._loss_and_backward(batch)
-        clip(self._recipe, self._trained)
+        clip(self._recipe, self._trained, self._native)
         self._steps += 1
         if self._corrects_adam:
             correct_adam(self._optimizer, self._recipe, self._steps)

@@ -67,6 +67,10 @@ class SessionModel(Model):
         others = [node for node in nodes if node not in trained]
         self._training = net.lay_out(values, others, training=True)
         self._evaluation = net.lay_out(self._inputs, nodes, training=False)
+        self._outputs = {
+            name: self._evaluation[name] if self._native else tf.identity(self._evaluation[name])
+            for name in self._graph["outputs"]
+        }
         self._variables = {
             node["name"]: variables_of(node, net.layers[node["name"]])
             for node in nodes
@@ -121,7 +125,8 @@ class SessionModel(Model):
         return [float(handle) for handle in handles]
 
     def predict(self, batch):
-        return self._values(batch, self._evaluation, self._graph["outputs"])
+        # 1.11 leaves out a relu in front of a maximum that is fetched itself: hence the identities
+        return self._values(batch, self._outputs, self._graph["outputs"])
 
     def activations(self, batch, training=False):
         values = self._training if training else self._evaluation

@@ -9,7 +9,7 @@ import tensorflow as tf
 from bench.adapters.tensorflow2.layers import KERAS_3, RELEASE, first_inputs
 from bench.adapters.tensorflow2.model import FunctionModel
 from bench.adapters.tensorflow_nn import total_loss
-from bench.ops import host_nodes, is_made, shapes_of, trained_nodes
+from bench.ops import host_nodes, is_made, sizes_of, trained_nodes
 
 _KERAS = tf.keras.losses
 _LOSSES = {
@@ -30,28 +30,24 @@ class Trained(tf.keras.Model):
         self.trained_layers = [
             net.by_node[node["name"]] for node in nodes if node["name"] in net.by_node
         ]
-        shapes = shapes_of(graph)
+        numbers = [spec["name"] for spec in graph["inputs"] if not spec["shape"]]
         masked = any(spec["mask"] for spec in recipe["losses"])
 
         self._has_regions = bool(host_nodes(graph))
 
+        def values_of(inputs, training):
+            # Keras 2 makes a column of a row of numbers
+            inputs = dict(inputs, **{name: tf.reshape(inputs[name], [-1]) for name in numbers})
+            return inputs, net.run(inputs, nodes, training)
+
         def loss(inputs, training):
-            inputs = dict(inputs)
-            for spec in graph["inputs"]:
-                if not spec["shape"]:
-                    inputs[spec["name"]] = tf.reshape(inputs[spec["name"]], [-1])
-            return total_loss(recipe, net.run(inputs, nodes, training), inputs)
+            inputs, values = values_of(inputs, training)
+            return total_loss(recipe, values, inputs)
 
         def outputs(inputs, training):
-            # Keras 2 makes a column of a row of numbers
-            inputs = {name: tf.reshape(x, [-1] + shapes[name]) for name, x in inputs.items()}
-            values = net.run(inputs, nodes, training)
-            return [
-                tf.reshape(values[spec["output"]], [-1] + _places(spec, shapes))
-                if masked
-                else values[spec["output"]]
-                for spec in recipe["losses"]
-            ]
+            _, values = values_of(inputs, training)
+            found = [values[spec["output"]] for spec in recipe["losses"]]
+            return [_for_keras(*pair, masked) for pair in zip(recipe["losses"], found)]
 
         self._loss_of = loss
         self._outputs = outputs  # a function: Keras would track and wrap lists and dictionaries
@@ -67,14 +63,16 @@ class Trained(tf.keras.Model):
         return _alone(self._outputs(inputs, training))
 
 
-def _places(spec, shapes):
-    """[places, values of each] of a loss's output: the form in which every Keras takes a mask.
-
-    TensorFlow 2.1 weighs the places of three-dimensional outputs only.
-    """
-    size = int(np.prod(shapes[spec["output"]]))
-    values = shapes[spec["output"]][-1] if spec["name"] == "softmax-cross-entropy" else 1
-    return [size // values, values]
+def _for_keras(spec, output, masked):
+    """A loss's output in a form that every Keras takes as it is meant."""
+    if not masked:
+        # Keras takes what stands before a sigmoid for the logits, whatever it is told
+        return tf.identity(output) if spec["name"] == "sigmoid-cross-entropy" else output
+    # [rows, places, values of each]: TensorFlow 2.1 weighs places of three-dimensional outputs only
+    values = output.shape[-1] if spec["name"] == "softmax-cross-entropy" else 1
+    if None in output.shape[1:]:  # images of several sizes
+        return tf.reshape(output, [tf.shape(output)[0], -1, values])
+    return tf.reshape(output, [-1, int(np.prod(output.shape[1:])) // values, values])
 
 
 class FitModel(FunctionModel):
@@ -82,7 +80,7 @@ class FitModel(FunctionModel):
 
     def __init__(self, graph, recipe, options):
         super().__init__(graph, recipe, options)
-        self._losses, self._shapes = recipe["losses"], shapes_of(graph)
+        self._losses = recipe["losses"]
         self._masked = any(spec["mask"] for spec in self._losses)
         temporal = {"sample_weight_mode": "temporal"} if self._masked and RELEASE < (2, 2) else {}
         self._keras = Trained(self._net, graph, recipe)
@@ -132,8 +130,19 @@ class FitModel(FunctionModel):
 
         rest = map(self._as_keras, batches)
         ahead = list(itertools.islice(rest, 2))  # TensorFlow 2.1 begins anew after a first look
-        dataset = _dataset(examples, ahead[0], self._open_spec)
+        dataset = _dataset(examples, self._specs(ahead[0]))
         net.fit(dataset, epochs=1, verbose=0, shuffle=False, callbacks=[Steps()])
+
+    def _specs(self, example):
+        """The specs of what `_as_keras` makes, batches and sizes that vary left open."""
+
+        def open_spec(value):
+            if self._masked and sizes_of(self._graph):  # [rows, places, …]
+                return tf.TensorSpec([None, None] + list(value.shape[2:]), value.dtype)
+            return self._open_spec(None, value)
+
+        inputs = {name: self._open_spec(name, value) for name, value in example[0].items()}
+        return (inputs,) + tf.nest.map_structure(open_spec, example[1:])
 
     def _as_keras(self, batch):
         """(inputs, targets) or (inputs, targets, weights of the places)."""
@@ -158,10 +167,10 @@ class FitModel(FunctionModel):
         return target[..., None] if spec["name"] == "softmax-cross-entropy" else target
 
     def _weights(self, spec, batch):
-        rows = len(batch[spec["target"]])
+        target = batch[spec["target"]]
         if not spec["mask"]:
-            return np.ones((rows, _places(spec, self._shapes)[0]), np.float32)
-        mask = np.asarray(batch[spec["mask"]], np.float32).reshape(rows, -1)
+            return np.ones((len(target), target.size // len(target)), np.float32)
+        mask = np.asarray(batch[spec["mask"]], np.float32).reshape(len(target), -1)
         # Keras divides by the number of all places, so the places that count weigh more
         return mask * (mask.size / (spec.get("divisor") or max(mask.sum(), 1)))
 
@@ -183,9 +192,8 @@ def _alone(values):
     return tuple(values) if len(values) > 1 else values[0]
 
 
-def _dataset(examples, first, open_spec):
-    """A tf.data.Dataset of what `examples()` yields, shaped like `first`."""
-    specs = tf.nest.map_structure(open_spec, first)
+def _dataset(examples, specs):
+    """A tf.data.Dataset of what `examples()` yields."""
     if RELEASE >= (2, 4):
         dataset = tf.data.Dataset.from_generator(examples, output_signature=specs)
     else:

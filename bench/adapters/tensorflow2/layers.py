@@ -4,7 +4,6 @@ import tensorflow as tf
 
 from bench.adapters import tensorflow_nn as nn
 from bench.adapters import tensorflow_regions as regions
-from bench.formats import Unsupported
 from bench.ops import open_shapes
 
 layers = tf.keras.layers
@@ -58,12 +57,14 @@ def first_inputs(graph):
 
 def _conv2d_layer(node, source, native):
     packed, word = _packs_pixels(node), nn.padding_word(node, source)
-    if packed and source[0] is None and not _is_pointwise(node):
-        raise Unsupported("{!r} would skip pixels of images of several sizes".format(node["name"]))
+    if _strides_afterwards(node, source):
+        strides = (1, 1)
+    else:
+        strides = tuple(_packed_stride(*axis) if packed else axis[1] for axis in _axes(node))
     return layers.Conv2D(
         node["filters"],
         tuple(node["kernel"]),
-        strides=tuple(_packed_stride(*axis) if packed else axis[1] for axis in _axes(node)),
+        strides=strides,
         padding="valid" if packed else word or "valid",
         use_bias=node["bias"],
         name=node["name"],
@@ -126,6 +127,9 @@ LAYERS = {
 
 def _conv2d(layer, node, inputs, context):
     x = inputs[0]
+    if _strides_afterwards(node, x.shape[1:]):
+        down, across = node["stride"]
+        return layer(nn.padded(node, x))[:, ::down, ::across]
     if _packs_pixels(node):
         return layer(_packed_pixels(node, nn.padded(node, x)))
     by_layer = layer.padding == "same" or not any(node["padding"][0] + node["padding"][1])
@@ -146,6 +150,16 @@ def _packs_pixels(node):
     if _is_pointwise(node):
         return apart and node["parameters"]["kernel"]["shape"][2] < _FEW_CHANNELS
     return apart or one_column
+
+
+def _strides_afterwards(node, source):
+    """The same for images of several sizes, whose pixels can't be chosen beforehand.
+
+    All windows are computed, and those of the stride taken.
+    """
+    (h, w), (down, across) = node["kernel"], node["stride"]
+    risky = down > h or across > w or down == 1 < across
+    return None in source[:2] and risky and not _is_pointwise(node)
 
 
 _FEW_CHANNELS = 16

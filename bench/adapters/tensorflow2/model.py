@@ -73,12 +73,12 @@ class FunctionModel(Model):
 
     def _function(self, function, batch):
         """A tf.function of batches like this one, of any size."""
-        signature = {name: self._open_spec(value) for name, value in batch.items()}
+        signature = {name: self._open_spec(name, value) for name, value in batch.items()}
         return tf.function(function, input_signature=[signature], autograph=False)
 
-    def _open_spec(self, value):
+    def _open_spec(self, name, value):
         """The array's spec, the batch left open: a last, partial batch compiles nothing anew."""
-        return tf.TensorSpec(open_shape(self._graph, value.shape), value.dtype)
+        return tf.TensorSpec(open_shape(self._graph, name, value.shape), value.dtype)
 
     def set_rate(self, rate):
         set_rate(self._optimizer, self._recipe, self._parameters, rate, self._native)

@@ -23,7 +23,7 @@ class TunedModel(FunctionModel):
     def _step_function(self, batch):
         if not self._compiles:
             return super()._step_function(batch)
-        signature = {name: self._open_spec(value) for name, value in batch.items()}
+        signature = {name: self._open_spec(name, value) for name, value in batch.items()}
         return tf.function(
             self._take_step, input_signature=[signature], autograph=False, jit_compile=True
         )

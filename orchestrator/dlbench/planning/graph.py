@@ -25,6 +25,10 @@ _Specs = dict[str, tuple[Shape, str]]
 """Parameters: shape and init, by name."""
 
 VERSION = 1
+LEAST, MOST = 1e-20, 1e9
+"""Of the real numbers of a graph and a recipe that are not 0: float32 holds their squares, too."""
+NEAR_ONE = 0.999999
+"""The largest number below 1 of which float32 knows the distance from 1 well enough."""
 _STATE = {
     ("batchnorm", "mean"),
     ("batchnorm", "variance"),
@@ -195,8 +199,11 @@ class Graph:
         # TensorFlow's adapters use its plain, slower formula
         shape = self._real(x)
         channels = shape[-1:]
-        if not (0 <= keep <= 1 and epsilon > 0):
-            raise GraphError(f"batchnorm of {x!r}: keep must be in 0..1 and epsilon above 0.")
+        # with less, the rounding of a channel that is constant would be all that is left of it
+        if not (0 <= keep <= 1 and 1e-12 <= epsilon <= MOST):
+            raise GraphError(
+                f"batchnorm of {x!r}: keep must be in 0..1, and epsilon from 1e-12 to {MOST:g}."
+            )
         parameters: _Specs = {
             "gamma": (channels, "ones"),
             "beta": (channels, "zeros"),
@@ -302,8 +309,8 @@ class Graph:
         return made
 
     def dropout(self, x: str, rate: float, name: str | None = None) -> str:
-        if not 0 <= rate < 1:
-            raise GraphError(f"dropout of {x!r}: a rate of {rate} is not in 0 <= rate < 1.")
+        if not 0 <= rate <= NEAR_ONE:
+            raise GraphError(f"dropout of {x!r}: a rate of {rate} is not from 0 to {NEAR_ONE}.")
         return self._add("dropout", [x], self._real(x), {}, name, rate=rate)
 
     def relu(self, x: str, name: str | None = None) -> str:

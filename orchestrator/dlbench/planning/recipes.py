@@ -18,7 +18,15 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dlbench.planning.graph import GraphError, Shape, all_shapes, count_parameters
+from dlbench.planning.graph import (
+    LEAST,
+    MOST,
+    NEAR_ONE,
+    GraphError,
+    Shape,
+    all_shapes,
+    count_parameters,
+)
 from dlbench.planning.greedy_decoding import GREEDY, check_greedy
 from dlbench.planning.image_sizes import check_sizes
 from dlbench.planning.regions import (
@@ -28,6 +36,7 @@ from dlbench.planning.regions import (
     proposals_of,
     reached,
 )
+from dlbench.planning.targets import check_targets, places_of
 
 Recipe = dict[str, Any]
 Optimizer = dict[str, Any]
@@ -51,8 +60,6 @@ METRICS = (
     GREEDY,
     *DETECTION_METRICS,
 )
-_BY_CLASS = ("softmax-cross-entropy", "accuracy", "perplexity", GREEDY)
-"""Their targets are whole numbers, one for each place of the output's last axis."""
 
 
 def recipe(
@@ -181,15 +188,15 @@ def augmentation(*, flip: bool = False, crop: int = 0) -> Augmentation:
 OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {"sgd": sgd, "adam": adam, "adadelta": adadelta}
 
 _RANGES: dict[str, tuple[float, float]] = {
-    "lr": (0.0, math.inf),
-    "momentum": (0.0, 1.0),
-    "beta1": (0.0, 1.0),
-    "beta2": (0.0, 1.0),
-    "rho": (0.0, 1.0),
-    "epsilon": (0.0, math.inf),
-    "weight_decay": (0.0, math.inf),
+    "lr": (LEAST, MOST),
+    "momentum": (0.0, NEAR_ONE),
+    "beta1": (0.0, NEAR_ONE),
+    "beta2": (0.0, NEAR_ONE),
+    "rho": (0.0, NEAR_ONE),
+    "epsilon": (LEAST, MOST),
+    "weight_decay": (0.0, MOST),
 }
-"""From (included) to (excluded); `lr` and `epsilon` must be above 0."""
+"""From and to, both included."""
 
 
 def check(graph: Mapping[str, Any], recipe: Recipe) -> None:
@@ -211,13 +218,16 @@ def check(graph: Mapping[str, Any], recipe: Recipe) -> None:
     if not recipe["losses"]:
         raise GraphError(f"The recipe of {graph['name']!r} has no loss.")
     for spec in recipe["losses"]:
-        if not (math.isfinite(spec["weight"]) and spec["weight"] >= 0):
-            raise GraphError(f"The loss of {spec['output']!r} has the weight {spec['weight']}.")
-        divisor = spec.get("divisor")
-        if divisor is not None and not (spec["mask"] and 0 < divisor < math.inf):
+        if not (spec["weight"] == 0 or LEAST <= spec["weight"] <= MOST):
             raise GraphError(
-                f"The loss of {spec['output']!r} has the divisor {divisor}; it must be above 0, and"
-                " needs a mask."
+                f"The loss of {spec['output']!r} has the weight {spec['weight']}; it must be 0, or"
+                f" from {LEAST:g} to {MOST:g}."
+            )
+        divisor = spec.get("divisor")
+        if divisor is not None and not (spec["mask"] and 1 / MOST <= divisor <= MOST):
+            raise GraphError(
+                f"The loss of {spec['output']!r} has the divisor {divisor}; it must be from"
+                f" {1 / MOST:g} to {MOST:g}, and needs a mask."
             )
     _check_optimizer(recipe["optimizer"])
     _check_course(graph, recipe)
@@ -225,37 +235,15 @@ def check(graph: Mapping[str, Any], recipe: Recipe) -> None:
         raise GraphError(f"The recipe of {graph['name']!r} needs a batch and epochs from 1.")
     check_regions(graph, recipe)
     check_sizes(graph)
-    _check_targets(graph, recipe)
-    trained = _trained(graph, recipe)
-    if not count_parameters({**graph, "nodes": trained}):
+    check_targets(graph, recipe)
+    if not count_parameters({**graph, "nodes": _trained(graph, recipe)}):
         raise GraphError(f"No loss of {graph['name']!r} depends on a parameter to train.")
-    for node in trained:
+    for node in graph["nodes"]:
         if node["op"] == "batchnorm" and math.prod(node["shape"][:-1]) * recipe["batch"] < 2:
             raise GraphError(
                 f"batchnorm {node['name']!r} has one value a channel in a batch of"
                 f" {recipe['batch']}: it has no variance. Use a larger batch."
             )
-
-
-def _check_targets(graph: Mapping[str, Any], recipe: Recipe) -> None:
-    """A target or mask that is an input has the shape of the places that it belongs to."""
-    shapes, inputs = all_shapes(graph), {spec["name"] for spec in graph["inputs"]}
-    for spec in (*recipe["losses"], *recipe["metrics"]):
-        if spec["name"] in DETECTION_METRICS:  # `check_boxes` knows their arrays
-            continue
-        places = _places(shapes, spec)
-        for name in (spec["target"], spec["mask"]):
-            if name in inputs and shapes[name] != places:
-                raise GraphError(
-                    f"The {spec['name']} of {spec['output']!r} is held against the input {name!r}:"
-                    f" it has the shape {list(shapes[name])}, not {list(places)}."
-                )
-
-
-def _places(shapes: Mapping[str, Shape], spec: Mapping[str, Any]) -> Shape:
-    """The shape of what a loss or metric holds its output against."""
-    shape = shapes[spec["output"]]
-    return shape[:-1] if spec["name"] in _BY_CLASS else shape
 
 
 def _check_metrics(graph: Mapping[str, Any], recipe: Recipe) -> None:
@@ -283,22 +271,15 @@ def _check_metrics(graph: Mapping[str, Any], recipe: Recipe) -> None:
 def _check_optimizer(optimizer: Optimizer) -> None:
     for name, (low, high) in _RANGES.items():
         value = optimizer.get(name)
-        if value is None:
-            continue
-        strict = name in ("lr", "epsilon")
-        if not ((value > low if strict else value >= low) and value < high):
-            span = _span(low, high, strict)
+        if value is not None and (not low <= value <= high or 0 < value < LEAST):
             raise GraphError(
-                f"{optimizer['name']}: {name} of {value} is outside its range, {span}."
+                f"{optimizer['name']}: {name} of {value} is outside its range, from {low:g} to"
+                f" {high:g}."
             )
     if optimizer.get("nesterov") and not optimizer["momentum"]:
         raise GraphError("sgd: nesterov needs a momentum above 0.")
-
-
-def _span(low: float, high: float, above: bool = False) -> str:
-    """`above 0`, `from 0 to below 1`."""
-    start = f"{'above' if above else 'from'} {low:g}"
-    return f"{start} to below {high:g}" if high < math.inf else start
+    if optimizer.get("beta1") and not optimizer["beta2"]:
+        raise GraphError("adam: a beta1 above 0 needs a beta2 above 0: steps would have no bound.")
 
 
 def _check_course(graph: Mapping[str, Any], recipe: Recipe) -> None:
@@ -312,10 +293,10 @@ def _check_course(graph: Mapping[str, Any], recipe: Recipe) -> None:
             if key in schedule and not low <= schedule[key] < high:
                 raise GraphError(
                     f"schedule {name}: {key} of {schedule[key]} is outside its range,"
-                    f" {_span(low, high)}."
+                    f" from {low:g} to below {high:g}."
                 )
-    if clip is not None and not 0 < clip < math.inf:
-        raise GraphError(f"clip of {clip} is not a norm above 0.")
+    if clip is not None and not LEAST <= clip <= MOST:
+        raise GraphError(f"clip of {clip} is not a norm from {LEAST:g} to {MOST:g}.")
     stop = recipe.get("stopping")
     if stop is not None:
         if not recipe["metrics"]:
@@ -359,10 +340,10 @@ def check_data(
     exact = {spec["name"]: own[spec["name"]] for spec in graph["inputs"]}
     targets: dict[str, Shape] = {}
     for spec in (*recipe["losses"], *recipe["metrics"]):
-        targets[spec["target"]] = _places(own, spec)
+        places = targets[spec["target"]] = places_of(spec, own)
         if spec["mask"] is not None:
             # another shape would be stretched over the values instead of selecting them
-            exact[spec["mask"]] = _places(own, spec)
+            exact[spec["mask"]] = places
     for name, wanted in {**targets, **exact}.items():
         if name not in shapes:
             raise GraphError(f"The data have no array {name!r}, which {graph['name']!r} reads.")
@@ -380,7 +361,7 @@ def check_data(
         raise GraphError(f"{share:g} of {rows} rows can't be kept to tell when to stop.")
     rows -= round(rows * share) if share else 0
     last = rows % recipe["batch"] or recipe["batch"]
-    for node in _trained(graph, recipe):
+    for node in graph["nodes"]:
         if node["op"] == "batchnorm" and math.prod(node["shape"][:-1]) * last < 2:
             raise GraphError(
                 f"{rows} rows in batches of {recipe['batch']} leave one row for the last batch, in"

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from bench import data
+from bench.proof import training
+from bench.proof.sides import Sides
+from tests.bench.known_graphs import KNOWN
 from tests.bench.proof.faulty import (
     Faulty,
     Json,
@@ -19,6 +25,7 @@ from tests.bench.proof.faulty import (
     job_of,
     with_loss,
 )
+from tests.bench.proving import write_graph
 
 
 def with_optimizer(**change: Callable[[Json], Any]) -> SimpleNamespace:
@@ -159,3 +166,29 @@ def test_racing_updates() -> None:
 
     faults = failures("digits-cnn", adapter(Racing))
     assert "repeated" in faults["repeat"]["detail"]
+
+
+def test_steps_of_a_loop_that_part_at_a_kink_within_rounding(tmp_path: Path) -> None:
+    """Ten units of float32 a step lead a deep graph apart, if nothing brings it back."""
+
+    class Rounding(Faulty):
+        def train_epoch(self, batches: Any, on_step: Any) -> None:
+            random = np.random.RandomState(3)
+
+            def moved() -> Iterator[Json]:
+                for batch in batches:
+                    for values in self._weights.values():
+                        for name, value in values.items():
+                            noise = 1 + 1e-6 * random.normal(size=value.shape)
+                            values[name] = (value * noise).astype(np.float32)
+                    yield batch
+
+            super().train_epoch(moved(), on_step)
+
+    write_graph(tmp_path / "deep", *KNOWN["resnet18"](), 1, adapter="numpy", variant="numpy")
+    job = json.loads((tmp_path / "deep/job.json").read_text())
+    folder = str(tmp_path / "deep")
+    splits = data.load(folder, job["data"], job["graph"], job["recipe"])
+    sides = Sides(job, splits, adapter(Rounding), folder)
+    training.batch_order(sides)
+    training.repeat(sides)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,9 @@ from dlbench.planning import recipes
 from dlbench.planning.graph import Graph
 from tests.bench.faults.proving import Case
 from tests.bench.faults.proving import failures as failed_checks
+from tests.bench.known_graphs import KNOWN
 from tests.bench.proof.faulty import adapter, failures, job_of
+from tests.bench.proving import write_graph
 from tests.bench.random_graphs import arrays_for
 
 
@@ -90,3 +94,16 @@ def test_adam_behind_a_value_that_fell_to_the_other_side_of_a_kink(
     assert bool(parted) == found
     if not found and walk.parameters[1] < 0.1:
         pytest.skip("This processor's sums do not make the value positive.")
+
+
+def test_a_walk_that_keeps_diverging_takes_shorter_steps(tmp_path: Path) -> None:
+    """Else a new model would be built every few steps, and no long run ever seen."""
+    graph, recipe = KNOWN["steep_beside_flat"]()
+    write_graph(tmp_path / "steep", graph, recipe, 1, adapter="numpy", variant="numpy")
+    folder = str(tmp_path / "steep")
+    job = json.loads((tmp_path / "steep/job.json").read_text())
+    splits = data.load(folder, job["data"], job["graph"], job["recipe"])
+    walk = Sides(job, splits, adapter(), folder).recipe_walk()
+    assert 4 <= walk.began_again <= 20
+    assert walk.recipe["optimizer"]["lr"] < recipe["optimizer"]["lr"]
+    assert not any(isinstance(result, Mismatch) for result in walk.parameters)

@@ -68,7 +68,7 @@ def test_impossible_graphs(build, words: str) -> None:
         (lambda g: g.conv2d("image", 2, 3, stride=0), "stride must be 1 or more"),
         (lambda g: g.dropout("image", 1.0), "rate of 1.0"),
         (lambda g: g.dropout("image", -0.1), "rate of -0.1"),
-        (lambda g: g.batchnorm("image", epsilon=0.0), "epsilon above 0"),
+        (lambda g: g.batchnorm("image", epsilon=0.0), "epsilon from 1e-12"),
         (lambda g: g.relu("tokens"), "only an embedding reads them"),
         (lambda g: g.embedding("image", 5, 2), "not an int32 input"),
         (lambda g: g.dense("image", 3), "use a 1x1 conv2d"),

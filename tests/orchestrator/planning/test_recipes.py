@@ -48,6 +48,9 @@ def test_a_fitting_recipe_passes() -> None:
         ({"optimizer": recipes.sgd(0.1, nesterov=True)}, "nesterov needs a momentum"),
         ({"optimizer": recipes.sgd(0.0)}, "lr of 0.0 is outside"),
         ({"optimizer": recipes.adam(0.1, beta2=1.0)}, "beta2 of 1.0 is outside"),
+        ({"optimizer": recipes.adam(0.1, beta2=0.9999999)}, "beta2 of 0.9999999 is outside"),
+        ({"optimizer": recipes.adam(0.1, beta2=0.0)}, "needs a beta2 above 0"),
+        ({"optimizer": recipes.sgd(1e30)}, r"lr of 1e\+30 is outside"),
         ({"optimizer": recipes.adadelta(0.1, epsilon=0.0)}, "epsilon of 0.0 is outside"),
         ({"optimizer": recipes.sgd(float("nan"))}, "lr of nan is outside"),
         ({"batch": 1}, "'norm' has one value a channel in a batch of 1"),
@@ -58,7 +61,7 @@ def test_a_fitting_recipe_passes() -> None:
         ({"schedule": recipes.cosine(least=1.0)}, "schedule cosine: least of 1.0 is outside"),
         ({"schedule": recipes.inverse(float("nan"))}, "decay of nan is outside"),
         ({"schedule": recipes.constant(warmup=-1)}, "warmup of -1 is outside"),
-        ({"clip": 0.0}, "clip of 0.0 is not a norm above 0"),
+        ({"clip": 0.0}, "clip of 0.0 is not a norm from"),
         ({"clip": float("inf")}, "clip of inf is not a norm"),
         ({"stopping": recipes.stopping(0)}, "patience from 1"),
         ({"stopping": recipes.stopping(3, validation=1.0)}, "a share in 0..1"),
@@ -122,3 +125,61 @@ def test_a_target_that_is_an_input_has_the_shape_of_the_output() -> None:
     )  # fmt: skip
     with pytest.raises(GraphError, match=r"'out' is held against the input 'x'.*\[3\], not \[2\]"):
         recipes.check(g.to_json(), narrow)
+
+
+def _held_against(*specs: dict[str, Any], batch: int = 4) -> None:
+    """Check these losses on a graph with inputs of each kind and three outputs."""
+    g = Graph("kinds")
+    rows, word = g.input("rows", (4, 3)), g.input("words", (4,), "int32")
+    g.input("x", (4,))
+    length = g.input("length", (), "int32")
+    g.embedding(length, 1, 2)
+    g.dense(rows, 5, name="each")
+    g.dense(g.flatten(g.embedding(word, 9, 2)), 4, name="four")
+    g.dense(g.lstm(rows, 2, lengths=length if "length" in str(specs) else None), 1, name="one")
+    g.batchnorm("x", name="spare")
+    g.outputs("each", "four", "one")
+    recipes.check(g.to_json(), _recipe(losses=list(specs), metrics=[], batch=batch))
+
+
+_CLASSES, _NUMBERS = "softmax-cross-entropy", "mean-squared-error"
+
+
+@pytest.mark.parametrize(
+    ("specs", "words"),
+    [
+        ([recipes.loss(_CLASSES, "each", "x")], "'x': it is float32, and must be int32"),
+        ([recipes.loss(_NUMBERS, "four", "words")], "'words': it is int32, and must be float32"),
+        (
+            [recipes.loss(_CLASSES, "each", "y"), recipes.loss(_NUMBERS, "four", "y")],
+            "mean-squared-error of 'four' is held against 'y', and so is the softmax-cross-entropy"
+            " of 'each'",
+        ),
+        (
+            [recipes.loss(_NUMBERS, "four", "y"), recipes.loss(_NUMBERS, "one", "y")],
+            "'one' is held against 'y'.* needs another shape",
+        ),
+        (
+            [recipes.loss(_NUMBERS, "four", "t", mask="m"),
+             recipes.loss(_NUMBERS, "one", "u", mask="m")],
+            "'one' is held against 'm'",
+        ),
+        ([recipes.loss(_CLASSES, "one", "length")], "'length' holds the lengths of 'lstm1'"),
+    ],
+)  # fmt: skip
+def test_an_array_has_one_kind_and_one_shape(specs: list[dict[str, Any]], words: str) -> None:
+    with pytest.raises(GraphError, match=words):
+        _held_against(*specs)
+
+
+def test_an_input_may_be_a_target_or_a_mask() -> None:
+    _held_against(
+        recipes.loss(_CLASSES, "each", "words", mask="words"),
+        recipes.loss(_NUMBERS, "four", "x", mask="x"),
+        recipes.loss("sigmoid-cross-entropy", "four", "x"),
+    )
+
+
+def test_a_norm_that_no_loss_reaches_needs_two_values_too() -> None:
+    with pytest.raises(GraphError, match="'spare' has one value a channel in a batch of 1"):
+        _held_against(recipes.loss(_NUMBERS, "four", "t"), batch=1)

@@ -163,7 +163,7 @@ def test_sizes_that_an_image_can_not_have(sizes: Any) -> None:
          "needs the output that moves the regions"),
         ({"losses": [recipes.loss("smooth-l1", "rpn_moves", "t", divisor=3)]}, "needs a mask"),
         ({"losses": [recipes.loss("smooth-l1", "rpn_moves", "t", mask="m", divisor=0)]},
-         "must be above 0"),
+         "must be from 1e-09"),
         ({"augment": recipes.augmentation(flip=True)}, "boxes would not move along"),
     ],
 )  # fmt: skip
