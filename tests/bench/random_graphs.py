@@ -19,8 +19,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from bench.data import ranges_of
 from dlbench.planning import recipes
-from dlbench.planning.graph import Graph, GraphError, extra_shapes
+from dlbench.planning.graph import Graph, GraphError, all_shapes
+from dlbench.planning.targets import BY_CLASS, places_of
 
 Item = TypeVar("Item")
 Arrays = dict[str, np.ndarray]
@@ -155,7 +157,9 @@ def _input(drawing: _Drawing, number: int) -> None:
 def _image(dice: Dice) -> tuple[int, int, int]:
     if dice.chance(0.07):
         return (1, 1, dice.integer(1, 4))
-    return (dice.integer(1, 9), dice.integer(1, 9), dice.choice((1, 1, 2, 3, 4, 9)))
+    if dice.chance(0.05):
+        return (dice.integer(10, 20), dice.integer(10, 20), dice.choice((1, 3, 16)))
+    return (dice.integer(1, 9), dice.integer(1, 9), dice.choice((1, 1, 2, 3, 4, 8, 9, 16)))
 
 
 # ---- nodes: each function adds one, or returns False -----------------------------------------
@@ -180,7 +184,7 @@ def _conv2d(d: _Drawing) -> bool:
         return False
     size = _window(d.dice)
     made = d.graph.conv2d(
-        x, d.dice.choice((1, 2, 3, 4, 5, 17)), size, stride=_stride(d.dice),
+        x, d.dice.choice((1, 2, 3, 4, 5, 8, 16, 17, 32)), size, stride=_stride(d.dice),
         padding=_padding(d.dice, size, 3, wide=True), bias=d.dice.chance(0.6),
         frozen=d.dice.chance(0.1), init=d.init(), name=d.name(),
     )  # fmt: skip
@@ -215,7 +219,7 @@ def _batchnorm(d: _Drawing) -> bool:
     x = d.any_of(1, 2, 3)
     return x is not None and _kept(d, d.graph.batchnorm(
         x, keep=d.dice.choice((0.0, 1.0, 0.99, usual := d.dice.number(0.1, 0.99), usual, usual)),
-        epsilon=d.dice.choice((1e-8, 1e-5, 1.001e-5, 1e-3, 0.1, 3.0)),
+        epsilon=d.dice.choice((1e-12, 1e-8, 1e-5, 1.001e-5, 1e-3, 0.1, 3.0, 1e3)),
         unbiased=d.dice.chance(0.5), name=d.name(),
     ))  # fmt: skip
 
@@ -223,7 +227,7 @@ def _batchnorm(d: _Drawing) -> bool:
 def _dense(d: _Drawing) -> bool:
     x = d.any_of(1, 2)
     return x is not None and _kept(d, d.graph.dense(
-        x, d.dice.choice((1, 2, 3, 4, 5, 6, 33)), bias=d.dice.chance(0.7),
+        x, d.dice.choice((1, 2, 3, 4, 5, 6, 16, 33, 101)), bias=d.dice.chance(0.7),
         frozen=d.dice.chance(0.1), init=d.init(), name=d.name(),
     ))  # fmt: skip
 
@@ -240,7 +244,7 @@ def _lstm(d: _Drawing) -> bool:
     x = d.any_of(2)
     if x is None:
         return False
-    steps, units = d.shapes[x][0], d.dice.integer(1, 5)
+    steps, units = d.shapes[x][0], d.dice.choice((1, 2, 3, 4, 5, 16))
     states = [n for n in d.reals if len(d.shapes[n]) == 1]
     initial = None
     if states and d.dice.chance(0.5):
@@ -271,7 +275,7 @@ def _elementwise(d: _Drawing, op: str) -> bool:
 
 def _dropout(d: _Drawing) -> bool:
     x = d.any_of(1, 2, 3)
-    rate = d.dice.choice((0.0, 0.02, 0.25, 0.5, 0.9, 0.99))
+    rate = d.dice.choice((0.0, 1e-4, 0.02, 0.25, 0.5, 0.9, 0.99, 0.999999))
     return x is not None and _kept(d, d.graph.dropout(x, rate, name=d.name()))
 
 
@@ -280,7 +284,7 @@ def _add(d: _Drawing) -> bool:
     if x is None:
         return False
     same = [name for name in d.reals if d.shapes[name] == d.shapes[x]]
-    others = [d.dice.choice(same) for _ in range(d.dice.choice((1, 1, 2, 2, 5)))]
+    others = [d.dice.choice(same) for _ in range(d.dice.choice((1, 1, 2, 2, 5, 20)))]
     return _kept(d, d.graph.add(x, *others, name=d.name()))
 
 
@@ -289,7 +293,7 @@ def _concat(d: _Drawing) -> bool:
     if x is None:
         return False
     same = [name for name in d.reals if d.shapes[name][:-1] == d.shapes[x][:-1]]
-    others = [d.dice.choice(same) for _ in range(d.dice.choice((0, 1, 1, 2, 2, 5)))]
+    others = [d.dice.choice(same) for _ in range(d.dice.choice((0, 1, 1, 2, 2, 5, 20)))]
     return _kept(d, d.graph.concat(x, *others, name=d.name()))
 
 
@@ -332,20 +336,29 @@ _OFTEN = [*DRAW, *("conv2d", "lstm", "maxpool", "avgpool", "dense") * 2, "conv2d
 def _recipe(dice: Dice, graph: dict[str, Any]) -> dict[str, Any]:
     losses: list[dict[str, Any]] = []
     metrics: list[dict[str, Any]] = []
-    shapes = _shapes(graph)
+    shapes = all_shapes(graph)
     inputs = {spec["name"]: (tuple(spec["shape"]), spec["dtype"]) for spec in graph["inputs"]}
+    held: dict[str, tuple[tuple[int, ...], str]] = dict(inputs)
+    """The shape and dtype of arrays that a loss may share."""
     names = [name for name in TARGETS if name not in inputs]
     for number, output in enumerate(graph["outputs"]):
-        for head in range(dice.choice((0, 1, 1, 1, 2))):
+        for head in range(dice.choice((0, 1, 1, 1, 2, 4))):
             name, target = dice.choice(recipes.LOSSES), f"target{number}{head}"
             if names and dice.chance(0.3):
                 target = names.pop(dice.integer(0, len(names) - 1))
-            fitting = [key for key, kind in inputs.items() if kind == (shapes[output], "float32")]
-            if fitting and name in ("mean-squared-error", "mean-absolute-error", "smooth-l1"):
-                target = dice.choice((target, fitting[0]))  # what an autoencoder learns
+            by_class = name in BY_CLASS
+            places = shapes[output][:-1] if by_class else shapes[output]
+            kind = (places, "int32" if by_class else "float32")
+            if dice.chance(0.5):  # what an autoencoder learns, or what another loss has, too
+                target = dice.choice((target, *(key for key in held if held[key] == kind)))
+            held[target] = kind
             mask = f"mask{number}{head}" if dice.chance(0.3) else None
-            weight = dice.choice((1.0, 1.0, 0.3, 2.5, 0.0, 40.0))
-            divisor = dice.number(1.0, 9.0) if mask and dice.chance(0.3) else None
+            if mask and dice.chance(0.3):
+                mask = dice.choice((mask, *(key for key in held if held[key][0] == places)))
+            weight = dice.choice((1.0, 1, 0.3, 2.5, 0.0, 40.0, 1e-6))
+            divisor = dice.number(0.1, 9.0) if mask and dice.chance(0.3) else None
+            if mask:
+                held.setdefault(mask, (places, "float32"))
             losses.append(
                 recipes.loss(name, output, target, mask=mask, weight=weight, divisor=divisor)
             )
@@ -357,7 +370,7 @@ def _recipe(dice: Dice, graph: dict[str, Any]) -> dict[str, Any]:
         {metric["name"].removeprefix("binary-"): metric for metric in metrics}.values()
     )
     return recipes.recipe(
-        batch=dice.choice((1, 2, 3, 8, 16)),
+        batch=dice.choice((1, 2, 3, 7, 8, 16, 64)),
         epochs=dice.integer(1, 3),
         warmup=1,
         shuffle=dice.chance(0.8),
@@ -365,94 +378,66 @@ def _recipe(dice: Dice, graph: dict[str, Any]) -> dict[str, Any]:
         losses=losses,
         metrics=different[: dice.choice((0, 1, 1, 1, 3))],
         schedule=_schedule(dice) if dice.chance(0.25) else None,
-        clip=dice.choice((dice.number(0.05, 3.0), 1e-3, 100.0)) if dice.chance(0.25) else None,
+        clip=dice.choice((dice.number(0.05, 3.0), 1e-3, 1e-7, 1, 100.0))
+        if dice.chance(0.25)
+        else None,
         evaluate=dice.choice((("test",), ("test", "train"))),
     )
 
 
 def _schedule(dice: Dice) -> dict[str, Any]:
-    warmup = dice.choice((0, 3))
+    warmup = dice.choice((0, 3, 1000))
     return dice.choice((
         recipes.constant(warmup=warmup), recipes.step(1, 0.3, warmup=warmup),
+        recipes.step(3, 2, warmup=warmup), recipes.cosine(warmup=warmup),
         recipes.cosine(least=0.1, warmup=warmup), recipes.inverse(0.02, warmup=warmup),
     ))  # fmt: skip
 
 
 def _optimizer(dice: Dice) -> dict[str, Any]:
-    decay = dice.choice((0.0, 0.0, 0.01, 0.3))
-    lr = dice.choice((dice.number(1e-3, 0.1), dice.number(1e-3, 0.1), 1e-5, 0.7))
+    decay = dice.choice((0.0, 0, 0.01, 0.3, 2))
+    lr = dice.choice((dice.number(1e-3, 0.1), dice.number(1e-3, 0.1), 1e-5, 0.7, 1, 30.0))
     name = dice.choice(("sgd", "adam", "adadelta"))
     if name == "sgd":
-        momentum = dice.choice((0.0, 0.5, 0.9, 0.99))
+        momentum = dice.choice((0.0, 0, 0.5, 0.9, 0.99, 0.9999))
         nesterov = bool(momentum) and dice.chance(0.5)
         return recipes.sgd(lr, momentum=momentum, nesterov=nesterov, weight_decay=decay)
     if name == "adam":
-        epsilon = dice.choice((1e-8, 1e-3, 0.1))
+        epsilon = dice.choice((1e-8, 1e-12, 1e-3, 0.1, 1))
         return recipes.adam(
-            lr, beta1=dice.choice((0.0, 0.9, dice.number(0.5, 0.95))),
-            beta2=dice.choice((0.999, dice.number(0.8, 0.999))),
+            lr, beta1=dice.choice((0.0, 0, 0.9, dice.number(0.5, 0.95), 0.999)),
+            beta2=dice.choice((0.999, dice.number(0.8, 0.999), 0.5, 0.99999)),
             epsilon=epsilon, weight_decay=decay,
         )  # fmt: skip
-    epsilon = dice.choice((1e-8, 1e-6, 1e-3))
-    rho = dice.choice((0.95, dice.number(0.5, 0.99)))
-    return recipes.adadelta(dice.number(0.1, 1.0), rho=rho, epsilon=epsilon, weight_decay=decay)
-
-
-def _shapes(graph: dict[str, Any]) -> dict[str, tuple[int, ...]]:
-    shapes: dict[str, Any] = {spec["name"]: tuple(spec["shape"]) for spec in graph["inputs"]}
-    for node in graph["nodes"]:
-        shapes[node["name"]] = tuple(node["shape"])
-        shapes |= extra_shapes(node, shapes)
-    return shapes
+    epsilon = dice.choice((1e-8, 1e-12, 1e-6, 1e-3))
+    rho = dice.choice((0.95, dice.number(0.5, 0.99), 0.0, 0.9999))
+    rate = dice.choice((dice.number(0.1, 1.0), 1, 1e-3))
+    return recipes.adadelta(rate, rho=rho, epsilon=epsilon, weight_decay=decay)
 
 
 def arrays_for(graph: dict[str, Any], recipe: dict[str, Any], rows: int, seed: int) -> Arrays:
     """Inputs, targets and masks for the graph."""
     draw = np.random.RandomState(seed)
-    shapes = _shapes(graph)
+    shapes = all_shapes(graph)
+    ranges = ranges_of(graph, recipe, shapes)
+    chances = {s["target"] for s in recipe["losses"] if s["name"] == "sigmoid-cross-entropy"}
+    read = [(spec["name"], tuple(spec["shape"]), spec["dtype"]) for spec in graph["inputs"]]
+    for spec in (*recipe["losses"], *recipe["metrics"]):
+        places, whole = places_of(spec, shapes), spec["name"] in BY_CLASS
+        read.append((spec["target"], places, "int32" if whole else "float32"))
+        if spec["mask"]:
+            read.append((spec["mask"], places, "float32"))
+    masks = {spec["mask"] for spec in (*recipe["losses"], *recipe["metrics"])}
     arrays: Arrays = {}
-    specs = (*recipe["losses"], *recipe["metrics"])
-    classes: dict[str, int] = {}
-    for spec in specs:
-        if spec["name"] in _BY_CLASS:
-            own = shapes[spec["output"]][-1]
-            classes[spec["target"]] = min(own, classes.get(spec["target"], own))
-    for spec in graph["inputs"]:
-        shape = (rows, *spec["shape"])
-        if spec["dtype"] == "float32":
-            arrays[spec["name"]] = draw.normal(size=shape).astype(np.float32)
+    for name, places, dtype in read:
+        if name in arrays:
             continue
-        low, high = 0, classes.get(spec["name"], 1 << 30)
-        for node in graph["nodes"]:
-            if node["op"] == "embedding" and node["inputs"] == [spec["name"]]:
-                high = min(high, node["vocabulary"])
-            if node.get("lengths") == spec["name"]:
-                low, high = 1, min(high, shapes[node["inputs"][0]][0] + 1)
-        arrays[spec["name"]] = draw.randint(low, min(high, 1000), shape).astype(np.int32)
-    masks: set[str] = set()
-    for spec in specs:
-        shape = (rows, *shapes[spec["output"]])
-        places = shape[:-1] if spec["name"] in _BY_CLASS else shape
-        target, mask = spec["target"], spec["mask"]
-        if target not in arrays:
-            arrays[target] = _target(draw, spec["name"], places, classes.get(target, 0))
-        if mask and mask not in masks:
-            weighed = all("divisor" in other for other in specs if other["mask"] == mask)
-            weights = draw.uniform(0, 2, places) if weighed else 1
-            dtype = arrays[mask].dtype if mask in arrays else np.float32
-            arrays[mask] = (draw.randint(0, 2, places) * weights).astype(dtype)
-            masks.add(mask)
+        shape, (low, high) = (rows, *places), ranges.get(name, (0, 1000))[:2]
+        if dtype == "int32":
+            values = draw.randint(low, int(min(high, 1000)) + 1, shape)
+        elif name in masks:
+            values = draw.randint(0, 2, shape) * (1 if high <= 1 else draw.uniform(0, 2, shape))
+        else:
+            values = draw.uniform(size=shape) if name in chances else draw.normal(size=shape)
+        arrays[name] = values.astype(dtype)
     return arrays
-
-
-_BY_CLASS = ("softmax-cross-entropy", "accuracy", "perplexity", "greedy-accuracy")
-
-
-def _target(
-    draw: np.random.RandomState, name: str, places: tuple[int, ...], classes: int
-) -> np.ndarray:
-    if name in _BY_CLASS:
-        return draw.randint(0, classes, places).astype(np.int32)
-    if name in ("sigmoid-cross-entropy", "binary-accuracy"):
-        return draw.randint(0, 2, places).astype(np.float32)
-    return draw.normal(size=places).astype(np.float32)
