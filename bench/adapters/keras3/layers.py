@@ -1,5 +1,7 @@
 """The graph as Keras 3 layers: one function for each op."""
 
+import functools
+
 from keras import layers, ops
 
 from bench.adapters import keras_functional as functional
@@ -88,6 +90,15 @@ def _padded_low(node, x):
     return ops.pad(x, padding, constant_values=-float("inf"))
 
 
+def _activation(net, node, inputs, values):
+    """An operation, not a layer of its own: eager, on PyTorch, a layer costs more than it does."""
+    return getattr(ops, node["op"])(inputs[0])
+
+
+def _add(net, node, inputs, values):
+    return functools.reduce(ops.add, inputs)
+
+
 OPERATIONS = {
     "conv2d": _conv2d,
     "maxpool": _maxpool,
@@ -99,11 +110,11 @@ OPERATIONS = {
     "embedding": functional.embedding,
     "lstm": functional.lstm,
     "dropout": functional.dropout,
-    "relu": functional.activation,
-    "tanh": functional.activation,
-    "sigmoid": functional.activation,
+    "relu": _activation,
+    "tanh": _activation,
+    "sigmoid": _activation,
     "flatten": functional.flatten,
-    "add": functional.add,
+    "add": _add,
     "concat": functional.concat,
     "affine": functional.affine,
     "proposals": regions.proposals,
