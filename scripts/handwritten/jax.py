@@ -57,10 +57,14 @@ class Normalised(nnx.Module):
             use_bias=False,
             rngs=rngs,
         )
-        self.norm = nnx.BatchNorm(width, momentum=0.9, rngs=rngs)
+        # as the graph has it: flax's faster variance loses digits, and is the biased one
+        self.norm = nnx.BatchNorm(width, momentum=0.9, use_fast_variance=False, rngs=rngs)
 
     def __call__(self, x):
-        return self.norm(self.conv(x))
+        x, kept = self.conv(x), 0.9 * self.norm.var[...]
+        y, rows = self.norm(x), x.size // x.shape[-1]
+        self.norm.var[...] = kept + (self.norm.var[...] - kept) * (rows / (rows - 1))
+        return y
 
 
 class Block(nnx.Module):

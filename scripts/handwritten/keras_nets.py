@@ -17,7 +17,10 @@ def block(layers, x, width, stride):
 
 
 def normalised(layers, x, width, kernel, stride):
-    x = layers.Conv2D(width, kernel, strides=stride, padding="same", use_bias=False)(x)
+    padding = "same"
+    if kernel == 3 and stride == 2:  # "same" would pad at the bottom and on the right alone
+        x, padding = layers.ZeroPadding2D(1)(x), "valid"
+    x = layers.Conv2D(width, kernel, strides=stride, padding=padding, use_bias=False)(x)
     return layers.BatchNormalization(momentum=0.9)(x)
 
 

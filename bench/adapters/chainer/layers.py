@@ -223,10 +223,10 @@ def _rows(x, lengths):
 
 
 def _flatten(net, node, inputs, values):
-    x = inputs[0]
+    x = inputs[0]  # methods, which an array has, too: what is not differentiated costs no function
     if x.ndim == 4 and not net.layout.keeps_order(node["name"]):
-        x = F.transpose(x, (0, 2, 3, 1))
-    return F.reshape(x, (x.shape[0], -1))
+        x = x.transpose((0, 2, 3, 1))
+    return x.reshape((x.shape[0], -1))
 
 
 def _concat(net, node, inputs, values):

@@ -11,6 +11,7 @@ from bench.adapters.chainer.layers import Net, arrays_of, second_bias_of
 from bench.adapters.chainer.training import (
     AdaDelta,
     NesterovAG,
+    array_of,
     correct_adam,
     corrects_adam,
     loss_of,
@@ -109,7 +110,8 @@ class ChainerModel(Model):
         with chainer.using_config("train", training), chainer.no_backprop_mode():
             values = self._net(self._arrays(batch), steps)
         return {
-            name: self._layout.value_out(name, cuda.to_cpu(values[name].array)) for name in names
+            name: self._layout.value_out(name, cuda.to_cpu(array_of(values[name])))
+            for name in names
         }
 
     def gradients(self, batch):

@@ -29,7 +29,11 @@ def loss_of(spec, values, batch):
 
 
 def _array(name, values, batch):
-    value = given(name, values, batch)
+    return array_of(given(name, values, batch))
+
+
+def array_of(value):
+    """Of a variable, or an array itself: a batch's, or what is only reshaped of one."""
     return getattr(value, "array", value)
 
 

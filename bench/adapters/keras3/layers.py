@@ -1,5 +1,8 @@
 """The graph as Keras 3 layers: one function for each op."""
 
+import functools
+import math
+
 from keras import layers, ops
 
 from bench.adapters import keras_functional as functional
@@ -19,16 +22,20 @@ class BatchNorm(layers.BatchNormalization):
     def _moments(self, inputs, mask):
         if mask is not None or BACKEND != "torch":
             return super()._moments(inputs, mask)
-        axes = self._reduction_axes
-        return ops.mean(inputs, axis=axes), ops.var(inputs, axis=axes)
+        axes = self._reduction_axes  # over which PyTorch's own variance takes four times as long
+        mean = ops.mean(inputs, axis=axes)
+        return mean, ops.mean(ops.square(inputs - ops.stop_gradient(mean)), axis=axes)
 
     def call(self, inputs, training=None, mask=None):
+        if not training or not self.unbiased:
+            return super().call(inputs, training=training, mask=mask)
         kept = self.moving_variance * self.momentum
         y = super().call(inputs, training=training, mask=mask)
-        if training and self.unbiased:
-            rows = ops.cast(ops.prod(ops.shape(inputs)[:-1]), "float32")
-            added = self.moving_variance - kept
-            self.moving_variance.assign(kept + added * (rows / (rows - 1)))
+        rows = math.prod(ops.shape(inputs)[:-1])
+        if not isinstance(rows, int):  # the batch is left open
+            rows = ops.cast(rows, "float32")
+        added = self.moving_variance - kept
+        self.moving_variance.assign(kept + added * (rows / (rows - 1)))
         return y
 
 
@@ -89,6 +96,15 @@ def _padded_low(node, x):
     return ops.pad(x, padding, constant_values=-float("inf"))
 
 
+def _activation(net, node, inputs, values):
+    """An operation, not a layer of its own: eager, on PyTorch, a layer costs more than it does."""
+    return getattr(ops, node["op"])(inputs[0])
+
+
+def _add(net, node, inputs, values):
+    return functools.reduce(ops.add, inputs)
+
+
 OPERATIONS = {
     "conv2d": _conv2d,
     "maxpool": _maxpool,
@@ -100,11 +116,11 @@ OPERATIONS = {
     "embedding": functional.embedding,
     "lstm": functional.lstm,
     "dropout": functional.dropout,
-    "relu": functional.activation,
-    "tanh": functional.activation,
-    "sigmoid": functional.activation,
+    "relu": _activation,
+    "tanh": _activation,
+    "sigmoid": _activation,
     "flatten": functional.flatten,
-    "add": functional.add,
+    "add": _add,
     "concat": functional.concat,
     "affine": functional.affine,
     "proposals": regions.proposals,

@@ -13,33 +13,25 @@ from bench.adapters.keras3 import training
 from bench.adapters.keras3.layers import OPERATIONS
 from bench.adapters.keras_functional import BACKEND
 from bench.adapters.keras_model import FunctionalModel, arrays_of, as_list
-from bench.ops import sizes_of, values_of
+from bench.ops import values_of
 
-_FETCHES_BETWEEN = BACKEND != "tensorflow"
-"""Whether fit runs the generator between two computations; on TensorFlow a thread does."""
+_SOURCE = "a queue filled between steps" if BACKEND == "tensorflow" else "a generator, untimed"
 
 
 class FitModel(FunctionalModel):
     def __init__(self, graph, recipe, options):
         super().__init__(graph, recipe, options, OPERATIONS, training)
         # while it fits, Keras' trainer for JAX holds the variables: none can be set between steps
-        reasons = []
-        if BACKEND == "jax" and recipe.get("schedule"):
-            reasons.append("the learning rate changes within an epoch")
-        if BACKEND == "tensorflow" and sizes_of(graph):
-            reasons.append("fit takes the first batches' sizes for those of all")
-        self._fits = not reasons
+        self._fits = BACKEND != "jax" or not recipe.get("schedule")
         self.path = {
-            "loop": "fit on a generator, step times {} fetching; train_on_batch for a step"
-            " alone".format("without" if _FETCHES_BETWEEN else "with")
+            "loop": "fit on {}; train_on_batch for a step alone".format(_SOURCE)
             if self._fits
-            else "train_on_batch, because " + " and ".join(reasons),
+            else "train_on_batch, because the learning rate changes within an epoch",
             "backend": BACKEND,
             "layout": "NHWC",
             "jit_compile": bool(self._net.jit_compile),
             "optimizer": "adjusted in apply" if self._is_adjusted() else "as it is",
             "batchnorm": "Keras' defaults, biased" if self._native else "explicit",
-            "iterations": "as Keras counts them" if self._native else "one an optimiser step",
         }
         if self._regions:
             ways = {"tensorflow": "numpy_function", "jax": "pure_callback", "torch": "called"}
@@ -69,7 +61,36 @@ class FitModel(FunctionalModel):
     def train_epoch(self, batches, on_step):
         if not self._fits:
             super().train_epoch(batches, on_step)
-            return
+        elif BACKEND == "tensorflow":
+            self._fit_queue(map(self._rows, batches), on_step)
+        else:
+            self._fit_generator(batches, on_step)
+
+    def _fit_queue(self, batches, on_step):
+        """Each batch is put into the queue before its step begins."""
+        from bench.adapters.keras3.queue import Queue
+
+        first = next(batches)
+        queue = Queue(first, [tuple(x.shape) for x in self._net.inputs])
+        queue.put(first)
+
+        class Steps(keras.callbacks.Callback):
+            def on_train_batch_begin(self, batch, logs=None):
+                self.began = time.monotonic()
+
+            def on_train_batch_end(self, batch, logs=None):
+                loss, taken = float(logs["loss"]), time.monotonic() - self.began
+                self.model.reset_metrics()  # else Keras reports the mean since it began
+                on_step(loss, taken)
+                following = next(batches, None)
+                if following is None:
+                    self.model.stop_training = True
+                else:
+                    queue.put(following)
+
+        self._net.fit(queue.dataset, epochs=1, verbose=0, callbacks=[Steps()])
+
+    def _fit_generator(self, batches, on_step):
         sizes, fetching = [], []
 
         class Steps(keras.callbacks.Callback):
@@ -81,8 +102,7 @@ class FitModel(FunctionalModel):
 
             def on_train_batch_end(self, batch, logs=None):
                 loss, taken = float(logs["loss"]), time.monotonic() - self.began
-                if _FETCHES_BETWEEN:
-                    taken -= sum(fetching)  # within Keras' step, but the work of a data loader
+                taken -= sum(fetching)  # within Keras' step, but the work of a data loader
                 if BACKEND == "jax":
                     # what fit holds can't be reset: the mean since the epoch began without the
                     # mean before is this batch's part
@@ -103,14 +123,9 @@ class FitModel(FunctionalModel):
                 yield fetched
                 start = time.monotonic()
 
-        optimizer = self._net.optimizer
-        taken = int(ops.convert_to_numpy(optimizer.iterations))
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Your input ran out of data")
             self._net.fit(rows(), epochs=1, verbose=0, shuffle=False, callbacks=[Steps()])
-        if not self._native:
-            # on TensorFlow, Keras also counts the step that finds no more data
-            optimizer.iterations.assign(taken + len(sizes))
 
     def run_forward(self, batch):
         """A training step's forward pass, compiled as its steps are; a detector's output is its

@@ -114,15 +114,20 @@ def adjusted(kind, decayed, decay, clip, native):
             epsilon = getattr(self, "epsilon", None)
             if hasattr(self, "beta_2") and not native:
                 # Adam's stands inside the bias correction: moved outside
-                power = ops.power(
-                    ops.cast(self.beta_2, "float32"), ops.cast(self.iterations + 1, "float32")
-                )
-                self.epsilon = epsilon * ops.sqrt(1 - power)
+                self.epsilon = epsilon * _correction(self.beta_2, self.iterations)
             super().apply(grads, trainable_variables)
             self.epsilon = epsilon
 
     Adjusted.__name__ = kind.__name__
     return Adjusted
+
+
+def _correction(beta, iterations):
+    """The root of Adam's bias correction at the step after so many."""
+    if BACKEND == "torch":  # eager, where each small operation costs more than the number
+        return (1 - beta ** (int(iterations.value) + 1)) ** 0.5
+    power = ops.power(ops.cast(beta, "float32"), ops.cast(iterations + 1, "float32"))
+    return ops.sqrt(1 - power)
 
 
 def _dense(gradient):
