@@ -5,7 +5,6 @@ import functools
 import tensorflow as tf
 
 from bench import host
-from bench.adapters import fused
 from bench.ops import extras_of, sizes_of
 
 
@@ -37,8 +36,6 @@ def proposals(layer, node, inputs, context):
 
 def roi_align(layer, node, inputs, context):
     """Two products for all regions together: rows first, then columns."""
-    if "regions" in node:
-        return _fused_roi_align(node, *inputs)
     image, wy, wx = inputs
     height, width = tf.shape(image)[1], tf.shape(image)[2]
     pool, _, channels = node["shape"]
@@ -47,32 +44,6 @@ def roi_align(layer, node, inputs, context):
     across = tf.reshape(across, [-1, pool * channels, width])
     cells = tf.reshape(tf.matmul(across, wx, transpose_b=True), [-1, pool, channels, pool])
     return tf.transpose(cells, [0, 1, 3, 2])
-
-
-OPERATOR = "crop_and_resize of the image with its edge repeated, then avg_pool"
-"""What `_fused_roi_align` does, for a trial's `path`."""
-
-
-def _fused_roi_align(node, image, rois):
-    """TensorFlow's operator for samples at equal distances, and the mean of each cell's.
-
-    It gives 0 for every sample beyond the centre of the outermost pixel. With the edge repeated
-    that centre lies one pixel further out, as it should.
-    """
-    pool, stride, samples = node["shape"][0], node["regions"]["stride"], node["regions"]["samples"]
-    image = tf.pad(image, [[0, 0], [1, 1], [1, 1], [0, 0]], "SYMMETRIC")
-    last = tf.cast(tf.shape(image)[1:3] - 1, tf.float32)
-    edges = tf.split(rois, 4, axis=1)
-    empty = tf.cast(edges[2] <= edges[0], tf.float32)
-    edges = tf.concat(fused.moved(edges, empty, stride), 1)
-    # a pixel's centre is at its number: half a pixel less, one more for the repeated edge
-    start, end = edges[:, :2] / stride + 0.5, edges[:, 2:] / stride + 0.5
-    half = (end - start) / (2 * pool * samples)  # from a region's edge to its first sample
-    ends = tf.concat([(start + half) / last, (end - half) / last], 1)
-    first = tf.zeros_like(ends[:, 0], tf.int32)  # all regions are of the one image
-    taken = tf.image.crop_and_resize(image, ends, first, [pool * samples] * 2)
-    window = [1, samples, samples, 1]
-    return tf.nn.avg_pool(taken, window, window, "VALID")
 
 
 def affine(layer, node, inputs, context):

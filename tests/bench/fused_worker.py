@@ -23,6 +23,9 @@ from bench.ops import host_nodes
 from bench.proof import drawn
 from bench.reference.model import Reference
 
+AGAIN = 60
+"""Times that gradients are computed anew, on several threads; the worst one counts."""
+
 
 def chosen(rois):
     """A function in the place of `propose` that makes just these regions, all of them objects."""
@@ -48,6 +51,10 @@ def compared(model, spec, batch, weights):
     reference = Reference(spec["graph"], spec["recipe"], 1, np.float64, weights)
     ours = [m.activations(batch, training=True)["roialign1"] for m in (reference, model)]
     slopes = [m.gradients(batch)[1]["image"]["table"] for m in (reference, model)]
+    for _ in range(AGAIN):  # threads that write to one place do no harm most of the time
+        again = model.gradients(batch)[1]["image"]["table"]
+        if np.abs(again - slopes[0]).max() > np.abs(slopes[1] - slopes[0]).max():
+            slopes[1] = again
     return {
         "value": float(np.abs(ours[0] - ours[1]).max()),
         "largest value": float(np.abs(ours[0]).max()),
@@ -61,7 +68,7 @@ if __name__ == "__main__":
     with open(os.path.join(folder, "spec.json")) as file:
         given = json.load(file)
     adapter = importlib.import_module("bench.adapters." + given["adapter"])
-    options = Options(1, given["variant"], 1, "cpu", "matched")
+    options = Options(1, given["variant"], given["threads"], "cpu", "matched")
     adapter.set_up(options)
     built = adapter.build(given["graph"], given["recipe"], options)
     start = drawn.weights(given["graph"], 1)

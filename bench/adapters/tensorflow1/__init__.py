@@ -49,8 +49,8 @@ def describe():
 
 def build(graph, recipe, options):
     from bench.adapters.tensorflow1.model import SessionModel
-    from bench.adapters.tensorflow_regions import OPERATOR
 
     if options.variant == "fused":
-        return fused.built(build, "session", OPERATOR, graph, recipe, options)
+        operator = "crop_and_resize of the image with its edge repeated, then avg_pool"
+        return fused.built(build, "session", operator, graph, recipe, options)
     return SessionModel(graph, recipe, options, _config)

@@ -9,9 +9,9 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import tensorflow as tf
 
-from bench.adapters import determinism, fused, pools, tensorflow_gpu
+from bench.adapters import determinism, pools, tensorflow_gpu
 
-VARIANTS = ("function", "fit", "tuned", "fused")
+VARIANTS = ("function", "fit", "tuned")
 
 tf.get_logger().setLevel("ERROR")  # else it warns that a trial's functions are traced anew
 
@@ -44,9 +44,6 @@ def build(graph, recipe, options):
     from bench.adapters.tensorflow2.fit import FitModel
     from bench.adapters.tensorflow2.model import FunctionModel
     from bench.adapters.tensorflow2.tuned import TunedModel
-    from bench.adapters.tensorflow_regions import OPERATOR
 
-    if options.variant == "fused":
-        return fused.built(build, "function", OPERATOR, graph, recipe, options)
     models = {"function": FunctionModel, "fit": FitModel, "tuned": TunedModel}
     return models[options.variant](graph, recipe, options)
