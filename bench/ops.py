@@ -127,6 +127,23 @@ def host_nodes(graph):
     return [node for node in graph["nodes"] if node["op"] == "proposals"]
 
 
+def around_host(graph, nodes, wanted):
+    """(nodes before the host node, those behind it, values of the first that are read elsewhere).
+
+    Of these nodes; `wanted` are values that the caller reads. The host node is in neither part.
+    """
+    (host,) = host_nodes(graph)
+    behind = {host["name"]}
+    for node in nodes:
+        if behind & {owner(name) for name in sources(node)}:
+            behind.add(node["name"])
+    early = [node for node in nodes if node["name"] not in behind]
+    late = [node for node in nodes if node["name"] in behind and node is not host]
+    made = {node["name"] for node in early}
+    read = {name for node in late + [host] for name in sources(node)} | set(wanted)
+    return early, late, sorted(name for name in read if owner(name) in made)
+
+
 def values_of(graph):
     """The names of all values that are computed and read, in order: nodes, and LSTM states.
 

@@ -36,6 +36,7 @@ class Net:
         }
         for node in graph["nodes"]:
             inputs = [self.values[source] for source in node["inputs"]]
+            node = dict(node, shape=shapes[node["name"]])  # None where it varies
             self.values[node["name"]] = operations[node["op"]](self, node, inputs, self.values)
 
     def keep(self, node, layer):

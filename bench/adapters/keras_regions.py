@@ -10,17 +10,12 @@ from keras import layers
 from bench import host
 from bench.adapters.base import given
 from bench.adapters.keras_functional import BACKEND, layer_name, ops, shape_of
-from bench.formats import Unsupported
 from bench.ops import extras_of, host_nodes, is_made, open_shapes
 
 KERAS_3 = hasattr(keras, "ops")
 
 
 def proposals(net, node, inputs, values):
-    if BACKEND == "theano":
-        raise Unsupported(
-            "{!r} is computed in NumPy, which Keras does not call on Theano".format(node["name"])
-        )
     made = HostLayer(node, name=layer_name(node))(inputs)
     values.update(zip(extras_of(node), made[1:]))
     return made[0]
@@ -37,6 +32,11 @@ def roialign(net, node, inputs, values):
 
 def _aligned(node, image, wy, wx):
     """Two products for all regions together: rows first, then columns."""
+    if BACKEND == "theano":
+        from bench.adapters.theano_regions import roi_align
+
+        cells = roi_align(node, image[0].dimshuffle(0, 2, 1), wy, wx)
+        return cells.dimshuffle(0, 1, 3, 2)
     if not KERAS_3:
         from bench.adapters.tensorflow_regions import roi_align
 
@@ -101,8 +101,13 @@ class HostLayer(layers.Layer):
 
     def _in_either_phase(self, inputs):
         """Keras 2: whether it trains is a tensor, and goes to NumPy with the others."""
-        import tensorflow as tf
         from keras import backend as K
+
+        if BACKEND == "theano":
+            from bench.adapters.theano_regions import HostOperation
+
+            return HostOperation(self._node)(*(list(inputs) + [K.learning_phase()]))
+        import tensorflow as tf
 
         made = self._shapes(inputs[0])
         read = [tf.stop_gradient(x) for x in inputs] + [K.learning_phase()]

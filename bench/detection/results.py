@@ -83,7 +83,8 @@ def average_precision(detected, truths, label, overlap=0.5):
     The best detection comes first; equal scores are in the order of images, then in their own. A
     detection belongs to the object of its class and image that it overlaps most. It is right if
     that overlap is `overlap` or more and the object was not found before; it does not count if the
-    object is difficult. Everything else is wrong. Difficult objects need not be found.
+    object is difficult. Everything else is wrong. Difficult objects need not be found. Boxes that
+    are not `usable`, which no region is trained on, are no objects.
 
     `all_points` is the area under the curve of precision over recall, each precision raised to the
     largest at its recall or beyond (VOC since 2010); `eleven_points` is the mean of these at recall
@@ -91,8 +92,9 @@ def average_precision(detected, truths, label, overlap=0.5):
     """
     scores, right, counts, total = [], [], [], 0
     for detection, truth in zip(detected, truths):
-        own = np.asarray(truth.labels) == label
-        boxes = np.asarray(truth.boxes, np.float32).reshape(-1, 4)[own]
+        boxes = np.asarray(truth.boxes, np.float32).reshape(-1, 4)
+        own = (np.asarray(truth.labels) == label) & of_boxes.usable(boxes)
+        boxes = boxes[own]
         difficult = np.asarray(truth.difficult).astype(bool)[own]
         total += int((~difficult).sum())
         mine = np.flatnonzero(np.asarray(detection.labels) == label)

@@ -26,7 +26,8 @@ class BatchModel(FunctionalModel):
             "cross_entropy": "exact" if BACKEND == "tensorflow" or not self._native else "clipped",
         }
         if self._regions:
-            self.path["host node"] = "py_func inside the graph; the loss is the model's output"
+            way = "an operation of our own" if BACKEND == "theano" else "py_func"
+            self.path["host node"] = way + " inside the graph; the loss is the model's output"
         if BACKEND == "theano":
             self.path["ties"] = "gradient to all" if self._native else "gradient to the first"
         else:

@@ -8,10 +8,11 @@ import os
 
 import mxnet as mx
 
+from bench.adapters import fused
 from bench.formats import Unsupported
 from bench.libraries import find, openmp_threads
 
-VARIANTS = ("hybrid", "imperative")
+VARIANTS = ("hybrid", "imperative", "fused")
 
 
 def set_up(options):
@@ -62,4 +63,7 @@ def describe():
 def build(graph, recipe, options):
     from bench.adapters.mxnet.model import GluonModel
 
+    if options.variant == "fused":
+        operator = "contrib.ROIAlign, aligned"
+        return fused.built(build, "hybrid", operator, graph, recipe, options)
     return GluonModel(graph, recipe, options)

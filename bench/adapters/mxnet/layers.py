@@ -3,6 +3,7 @@
 import mxnet as mx
 from mxnet.gluon import nn, rnn
 
+from bench.adapters import fused
 from bench.adapters.base import spent_after
 from bench.adapters.channels_first import symmetric
 from bench.ops import owner, shapes_of, sources, states_read
@@ -263,6 +264,8 @@ def _proposals(F, layers, node, inputs, values):
 
 def _roialign(F, layers, node, inputs, values):
     """Two products for all regions together: rows first, then columns. No size is known here."""
+    if "regions" in node:
+        return _fused_roialign(F, node, *inputs)
     image, wy, wx = inputs
     pool, _, channels = node["shape"]
     image = F.reshape(F.transpose(image, (0, 2, 1, 3)), (-3, -3))
@@ -270,6 +273,23 @@ def _roialign(F, layers, node, inputs, values):
     across = F.reshape(across, (-4, -1, pool, -4, channels, -1))
     cells = F.batch_dot(F.reshape(across, (0, -3, 0)), wx, transpose_b=True)
     return F.transpose(F.reshape(cells, (0, -4, pool, channels, 0)), (0, 2, 1, 3))
+
+
+def _fused_roialign(F, node, image, rois):
+    """MXNet's operator. Its rows are the image's number and the edges x1, y1, x2, y2."""
+    stride, samples = node["regions"]["stride"], node["regions"]["samples"]
+    edges = list(F.split(rois, num_outputs=4, axis=1))
+    empty = F.broadcast_lesser_equal(edges[2], edges[0])
+    y1, x1, y2, x2 = fused.moved(edges, empty, stride)
+    rows = F.concat(F.zeros_like(y1), x1, y1, x2, y2, dim=1)
+    return F.contrib.ROIAlign(
+        image,
+        rows,
+        pooled_size=tuple(node["shape"][:2]),
+        spatial_scale=1.0 / stride,
+        sample_ratio=samples,
+        aligned=True,
+    )
 
 
 OPERATIONS = {

@@ -10,24 +10,16 @@ from mxnet import autograd
 from bench import host
 from bench.adapters.mxnet.layers import Net
 from bench.adapters.mxnet.training import Training
-from bench.ops import extras_of, host_nodes, owner, sources
+from bench.ops import around_host, extras_of, host_nodes, owner
 
 
 class Parts(object):
     """What `Net` is for a graph without a host node; `second` may have the losses behind it."""
 
     def __init__(self, graph, layers, nodes, wanted):
-        node = host_nodes(graph)[0]
+        (node,) = host_nodes(graph)
         self._node, self._wanted = node, list(wanted)
-        late = {node["name"]}  # what depends on the host node
-        for other in nodes:
-            if late & {owner(name) for name in sources(other)}:
-                late.add(other["name"])
-        early = [other for other in nodes if other["name"] not in late]
-        late = [other for other in nodes if other["name"] in late and other is not node]
-        read = {name for other in late + [node] for name in sources(other)} | set(wanted)
-        made = {other["name"] for other in early}
-        self._crossing = sorted(name for name in read if owner(name) in made)
+        early, late, self._crossing = around_host(graph, nodes, wanted)
         self._first = Net(graph, layers, early, self._crossing)
         given = [{"name": name} for name in self._crossing + [node["name"]] + extras_of(node)]
         behind = {other["name"] for other in late}

@@ -8,8 +8,8 @@ import paddle
 from bench.adapters.base import Model, Prepared, weighted_sum
 from bench.adapters.channels_first import Layout, shape_for, value_in
 from bench.adapters.paddle.layers import Net, parameter_in, parameter_out, tensors_of
+from bench.adapters.paddle.parts import Parts
 from bench.adapters.paddle.training import clip, loss_of, optimizer_of
-from bench.formats import Unsupported
 from bench.ops import (
     host_nodes,
     nodes_for,
@@ -31,14 +31,10 @@ class PaddleModel(Model):
             "predict": (nodes_for(graph, graph["outputs"]), set(graph["outputs"])),
             "show": (graph["nodes"], set(values_of(graph))),
         }
-        self._net = Net(graph, self._layout, self._native, purposes)
         static = options.variant == "static"
-        for node in host_nodes(graph) if static else ():
-            raise Unsupported(
-                "{!r} is computed in NumPy, which a static program of Paddle 3 can't call".format(
-                    node["name"]
-                )
-            )
+        self._parts = Parts(graph, purposes) if static and host_nodes(graph) else None
+        programs = self._parts.programs if self._parts else purposes
+        self._net = Net(graph, self._layout, self._native, programs)
         if static:
             # whole or not at all: left alone, Paddle runs eagerly what it can't trace or finds
             # too small, and says nothing
@@ -62,7 +58,8 @@ class PaddleModel(Model):
             "weight decay": "on every parameter" if self._native else "on kernels and tables",
         }
         if host_nodes(graph):
-            self.path["host node"] = "called between layers"
+            places = "programs: one before it, one behind it" if static else "layers"
+            self.path["host node"] = "called between " + places
 
     def _parameters(self):
         """(node, canonical name, tensor) of everything that learns."""
@@ -85,10 +82,15 @@ class PaddleModel(Model):
     def _inputs(self, arrays):
         return {spec["name"]: arrays[spec["name"]] for spec in self._graph["inputs"]}
 
+    def _run(self, inputs, purpose):
+        if self._parts:
+            return self._parts.run(self._net, inputs, purpose)
+        return self._net(inputs, purpose)
+
     def _loss_of(self, batch):
         self._net.train()
         tensors = self.prepared(batch)
-        values = self._net(self._inputs(tensors), "train")
+        values = self._run(self._inputs(tensors), "train")
         losses, native = self._recipe["losses"], self._native
         return weighted_sum(
             (spec["weight"], loss_of(spec, values, tensors, native)) for spec in losses
@@ -134,7 +136,7 @@ class PaddleModel(Model):
 
     def _values(self, batch, purpose):
         with paddle.no_grad():
-            values = self._net(self.prepared(self._inputs(batch)), purpose)
+            values = self._run(self.prepared(self._inputs(batch)), purpose)
         return {name: self._layout.value_out(name, value.numpy()) for name, value in values.items()}
 
     def gradients(self, batch):

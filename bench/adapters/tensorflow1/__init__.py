@@ -11,10 +11,10 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import tensorflow as tf
 
-from bench.adapters import determinism, pools, tensorflow_gpu
+from bench.adapters import determinism, fused, pools, tensorflow_gpu
 from bench.formats import Unsupported
 
-VARIANTS = ("session",)
+VARIANTS = ("session", "fused")
 
 logging.getLogger("tensorflow").setLevel(logging.ERROR)  # 1.15 warns of every name that 2.0 lacks
 _config = tf.ConfigProto()
@@ -50,4 +50,7 @@ def describe():
 def build(graph, recipe, options):
     from bench.adapters.tensorflow1.model import SessionModel
 
+    if options.variant == "fused":
+        operator = "crop_and_resize of the image with its edge repeated, then avg_pool"
+        return fused.built(build, "session", operator, graph, recipe, options)
     return SessionModel(graph, recipe, options, _config)

@@ -5,6 +5,7 @@ import collections
 import numpy as np
 import tensorflow as tf
 
+from bench.adapters import fused
 from bench.adapters import tensorflow_nn as nn
 from bench.adapters import tensorflow_regions as regions
 from bench.ops import open_shapes
@@ -147,6 +148,35 @@ def _lstm(layer, node, inputs, context):
     return h if node["output"] == "last" else tf.transpose(sequence, [1, 0, 2])
 
 
+def _roi_align(layer, node, inputs, context):
+    if "regions" in node:
+        return _fused_roi_align(node, *inputs)
+    return regions.roi_align(layer, node, inputs, context)
+
+
+def _fused_roi_align(node, image, rois):
+    """TensorFlow's operator for samples at equal distances, and the mean of each cell's.
+
+    It gives 0 for every sample beyond the centre of the outermost pixel. With the edge repeated
+    that centre lies one pixel further out, as it should. In TensorFlow 2 threads that add up the
+    operator's gradient overwrite each other's sums (docs/detector.md).
+    """
+    pool, stride, samples = node["shape"][0], node["regions"]["stride"], node["regions"]["samples"]
+    image = tf.pad(image, [[0, 0], [1, 1], [1, 1], [0, 0]], "SYMMETRIC")
+    last = tf.cast(tf.shape(image)[1:3] - 1, tf.float32)
+    edges = tf.split(rois, 4, axis=1)
+    empty = tf.cast(edges[2] <= edges[0], tf.float32)
+    edges = tf.concat(fused.moved(edges, empty, stride), 1)
+    # a pixel's centre is at its number: half a pixel less, one more for the repeated edge
+    start, end = edges[:, :2] / stride + 0.5, edges[:, 2:] / stride + 0.5
+    half = (end - start) / (2 * pool * samples)  # from a region's edge to its first sample
+    ends = tf.concat([(start + half) / last, (end - half) / last], 1)
+    first = tf.zeros_like(ends[:, 0], tf.int32)  # all regions are of the one image
+    taken = tf.image.crop_and_resize(image, ends, first, [pool * samples] * 2)
+    window = [1, samples, samples, 1]
+    return tf.nn.avg_pool(taken, window, window, "VALID")
+
+
 OPERATIONS = {
     "conv2d": _conv2d,
     "maxpool": nn.max_pool,
@@ -166,7 +196,7 @@ OPERATIONS = {
     "concat": nn.concat,
     "affine": regions.affine,
     "proposals": regions.proposals,
-    "roialign": regions.roi_align,
+    "roialign": _roi_align,
 }
 
 

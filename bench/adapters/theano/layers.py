@@ -5,8 +5,9 @@ import numpy as np
 from bench.adapters import theano_lasagne as own
 from bench.adapters import theano_maximum
 from bench.adapters.channels_first import kernel_in, kernel_out, symmetric
-from bench.adapters.theano.host_operator import HostValue
+from bench.adapters.theano.host_layer import HostValue
 from bench.adapters.theano_lasagne import L, T, lasagne
+from bench.adapters.theano_regions import roi_align
 from bench.ops import extras_of, open_shapes, states_read
 from bench.weights import is_frozen
 
@@ -139,16 +140,9 @@ def _proposals(net, node, inputs, values):
 
 
 def _roialign(net, node, inputs, values):
-    pool, _, channels = node["shape"]
-
     def aligned(image, wy, wx):
-        """Two products for all regions together: rows first, then columns."""
-        height, width, rows = image.shape[2], image.shape[3], wy.shape[0]
-        image = image[0].dimshuffle(1, 0, 2).reshape((height, channels * width))
-        across = T.dot(wy.reshape((-1, height)), image)
-        across = across.reshape((rows, pool * channels, width))
-        cells = T.batched_dot(across, wx.dimshuffle(0, 2, 1))
-        return cells.reshape((rows, pool, channels, pool)).dimshuffle(0, 2, 1, 3)
+        cells = roi_align(node, image[0].dimshuffle(1, 0, 2), wy, wx)
+        return cells.dimshuffle(0, 2, 1, 3)
 
     return _expression(node, inputs, aligned)
 

@@ -77,8 +77,9 @@ def _write(release: Release, proven: str, tried: Sequence[str]) -> str:
     """Add what was proven on these workloads to the release's file; what was added, and where."""
     if proven in release.verified and not {*tried} >= {*workloads()}:
         return f'"{proven}" was verified on every workload before: nothing to add.'
-    on_some = f"{proven}{',' if ':' in proven else ':'} on "
-    before = [each for each in release.verified if each.startswith(on_some)]
+    start = f"{proven}{',' if ':' in proven else ':'} "
+    on_some, lacks_a_way = f"{start}on ", f"{start}not "
+    before = [each for each in release.verified if each.startswith((on_some, lacks_a_way))]
     whole = [each for each in before if each.endswith(_ONLY)]  # of every way to train
     names = [name for each in whole for name in each[len(on_some) : -len(_ONLY)].split(", ")]
     every = [*dict.fromkeys((*names, *tried))]
@@ -151,8 +152,8 @@ were installed with the libraries they need and proven equal in the same way, on
 a GPU, with a stand-in for the driver that says "no device". So every library is found and every
 symbol binds, and the build computes right on the CPU; its GPU code did not run. *On a GPU*:
 proven on the GPU that is named. Where that column says no, the release's GPU code has never run.
-*On … only*: proven on these workloads; the others were not tried. *Not tuned*: that way to train
-came later and was not tried. *Without CUDA's libraries*: it
+*On … only*: proven on these workloads; the others were not tried. *Not tuned*, *not fused*: that
+way to train came later and was not tried. *Without CUDA's libraries*: it
 opens them only to use a GPU, and they were not there.
 *From archives, untried*: the archives' addresses and digests are known from public sources, but
 nobody has downloaded them with dlbench yet.

@@ -116,6 +116,35 @@ def test_the_mean_is_over_classes_with_objects() -> None:
     assert sorted(summary.by_class) == [1, 2]
 
 
+def test_a_class_whose_objects_are_all_difficult_is_left_out() -> None:
+    true = [_true((_BOX, 1), (_OTHER, 2, 1))]
+    for found in ([_found((_BOX, 1, 0.9))], [_found((_BOX, 1, 0.9), (_FAR, 2, 0.95))]):
+        summary = mean_average_precision(found, true, 3)
+        assert summary[:3] == (1.0, 1.0, 1.0)
+        assert sorted(summary.by_class) == [1]
+
+
+def test_nothing_found_is_zero_of_every_class() -> None:
+    summary = mean_average_precision([_found()] * 2, [_true((_BOX, 1)), _true((_OTHER, 2))], 3)
+    assert summary[:3] == (0.0, 0.0, 0.0)
+    assert sorted(summary.by_class) == [1, 2]
+
+
+@pytest.mark.parametrize("nothing", [[5, 5, 5, 9], [9, 9, 5, 5], [math.nan, 0, 1, 1]])
+def test_what_is_no_box_is_no_object(nothing) -> None:
+    """It could never be found, and one that is not a number would be the nearest of all."""
+    true = [_true((nothing, 1), (_BOX, 1)), _true((nothing, 2))]
+    summary = mean_average_precision([_found((_BOX, 1, 0.9)), _found()], true, 3)
+    assert summary[:3] == (1.0, 1.0, 1.0)
+    assert sorted(summary.by_class) == [1]
+
+
+def test_a_box_of_one_pixel_can_be_found() -> None:
+    pixel = [3, 4, 4, 5]
+    assert average_precision([_found((pixel, 1, 0.9))], [_true((pixel, 1))], 1).found == 1
+    assert average_precision([_found(([3, 4, 4, 6.1], 1, 0.9))], [_true((pixel, 1))], 1).found == 0
+
+
 def test_without_objects_there_is_no_value() -> None:
     for images in (0, 1):
         summary = mean_average_precision([_found()] * images, [_true()] * images, 3)

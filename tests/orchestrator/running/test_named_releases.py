@@ -62,6 +62,10 @@ EVERY_KIND = (
     *EVERY_NODE, "cifar10-cnn", "svhn-cnn", "imdb-lstm", "ptb-lstm", "jarvis-fcrn-10", DETECTOR,
 )  # fmt: skip
 """All other workloads are such models in other sizes; `dlbench verify` certifies them."""
+OWN_WAYS = {
+    "mxnet@1.9.1": "fused", "tensorflow@1.11.0": "fused", "paddlepaddle@3.3.1": "static",
+}  # fmt: skip
+"""Other ways to train that treat a detector like no other: they are certified on it."""
 REFERENCE = "numpy@2.4.6"
 POOLS = ("intra_op", "inter_op", "openmp", "blas", "xla")
 """Pools that get as many threads as the trial has cores; others are left to the framework."""
@@ -144,6 +148,15 @@ def test_is_certified(name: str, workload: str) -> None:
     weights = digest(initial_weights(find(workload).proof_graph, 1))
     details = {check.name: check.detail for check in certificate.checks}
     assert details["initial-weights"] == weights
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "variant"), OWN_WAYS.items(), ids=":".join)
+def test_a_detector_is_certified(name: str, variant: str) -> None:
+    environment, release = environment_of(name), releases.find(name)
+    workshop, workload = open_workshop("process"), find(DETECTOR)
+    certificate = certify(workshop, environment, release, workload, variant=variant)
+    assert certificate.passed, certificate.first_fault
 
 
 @pytest.mark.parametrize("name", TRAININGS)
