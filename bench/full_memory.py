@@ -5,41 +5,39 @@ Words are compared in small letters. tests/bench/test_full_memory.py has a whole
 
 import re
 
-_HOST = (
+_HOST = re.compile(
     # PyTorch, c10/core/CPUAllocator.cpp (1.1 on) and impl/alloc_cpu.cpp; 1.0: aten/src/TH/THGeneral
-    "defaultcpuallocator",
-    "posix_memalign",
-    "torch: not enough memory",
+    r"defaultcpuallocator|posix_memalign|torch: not enough memory"
     # PyTorch, memory for copies to the GPU: THC/THCCachingHostAllocator.cpp, CachingHostAllocator
-    "cachinghostallocator",
+    r"|cachinghostallocator"
     # TensorFlow, core/framework/op_kernel.cc with the allocators' names; the last three are of
     # common_runtime/gpu/gpu_process_state.cc and mkl_cpu_allocator.h
-    "by allocator cpu",
-    "by allocator gpu_host_bfc",
-    "by allocator cuda_host_bfc",
-    "by allocator mklcpu",
-    # XLA, pjrt: the buffer through which a GPU is fed
-    "pinned host",
+    r"|by allocator (cpu|gpu_host_bfc|cuda_host_bfc|mklcpu)"
+    # XLA, in the plug-in of JAX 0.12: what a GPU is fed through, and where it puts things aside
+    r"|pinned host|host memory|host offloading"
     # MXNet 1, src/storage/cpu_device_storage.h
-    "failed to allocate cpu memory",
-    # PaddlePaddle, memory/allocation/cpu_allocator.cc
-    "fail to alloc memory of",
+    r"|failed to allocate cpu memory"
+    # PaddlePaddle, phi/core/memory/allocation/cpu_allocator.cc
+    r"|fail to alloc memory of"
     # cuDNN 9, cudnn_graph.h
-    "internal_error_host_allocation_failed",
-    # C++ and C, through every framework
-    "bad_alloc",
-    "cannot allocate memory",
+    r"|internal_error_host_allocation_failed"
+    # C++ and C, through every framework. Thrust, in PyTorch, MXNet and CuPy, says "std::bad_alloc:
+    # cudaErrorMemoryAllocation" of a full GPU, MAGMA, in PyTorch, "… memory on GPU device"
+    r"|bad_alloc(?!: )|cannot allocate memory(?! on gpu)"
 )
 """In the message of a GPU trial, too: what was full was the host's memory."""
 
 _FULL = re.compile(
     # PyTorch, c10/cuda/CUDACachingAllocator.cpp: "CUDA out of memory. Tried to allocate";
-    # 1.0, THC/THCGeneral.cpp: "cuda runtime error (2) : out of memory at". MXNet 1.3 to 1.9,
-    # src/storage/pooled_storage_manager.h: "cudaMalloc retry failed: out of memory". CuPy,
+    # 1.0, THC/THCGeneral.cpp: "cuda runtime error (2) : out of memory at". MXNet 1.3,
+    # src/storage/pooled_storage_manager.h: "cudaMalloc failed: out of memory"; 1.5 to 1.9 also
+    # "cudaMalloc retry failed: out of memory". CuPy,
     # cuda/memory.pyx: "out of memory to allocate" up to 7, "Out of memory allocating" from 8 on.
-    # XLA, bfc_allocator.cc: "Out of memory while trying to allocate". PaddlePaddle 2,
-    # memory/allocation/cuda_allocator.cc: "Out of memory error on GPU 0"
+    # XLA, bfc_allocator.cc: "Out of memory while trying to allocate". PaddlePaddle 2
+    # and 3, memory/allocation/cuda_allocator.cc: "Out of memory error on GPU 0"
     r"out of memory"
+    # MAGMA, in PyTorch
+    r"|cannot allocate memory on gpu"
     # the exceptions of PyTorch (1.13 on) and CuPy
     r"|outofmemoryerror"
     # CUDA's own names: the driver's, the runtime's
@@ -65,7 +63,7 @@ def outcome(error, device):
     The type alone does not tell which memory: CuPy's and PaddlePaddle's errors of a full GPU are
     `MemoryError`s, and TensorFlow has one type for both kinds of memory."""
     words = described(error).lower()
-    if any(each in words for each in _HOST):
+    if _HOST.search(words):
         return "oom"
     if _FULL.search(words):
         return "gpu-oom" if device == "gpu" else "oom"

@@ -44,7 +44,8 @@ def digest(uuid):
 
 
 def check():
-    """The GPUs that are seen; an error unless they are the ones that this trial was given."""
+    """The GPUs that are seen; an error unless they are the ones that this trial was given, and in
+    the same order: it trains on the first."""
     seen = visible()
     expected = [word for word in os.environ.get(EXPECTED, "").split(",") if word]
     if expected and set(expected) != set(seen):
@@ -53,4 +54,6 @@ def check():
                 len(expected), len(seen), len(set(expected) & set(seen))
             )
         )
+    if expected and expected[0] != seen[0]:
+        raise Unsupported("the first GPU that it sees is another than the first it was given")
     return seen

@@ -24,6 +24,13 @@ ON_A_GPU = {
     "PyTorch, ATen/cudnn/Exceptions.h": "RuntimeError: cuDNN error: CUDNN_STATUS_ALLOC_FAILED",
     "PyTorch 2 with cuDNN 9": "RuntimeError: cuDNN error:"
     " CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED",
+    "PyTorch 1.13, c10/cuda/CUDACachingAllocator.cpp": "OutOfMemoryError: CUDA out of memory. Tried"
+    " to allocate more than 1EB memory.",
+    "Thrust, system/cuda/detail/malloc_and_free.h": "RuntimeError: std::bad_alloc:"
+    " cudaErrorMemoryAllocation: out of memory",
+    "Thrust up to CUDA 10.0": "RuntimeError: std::bad_alloc: out of memory",
+    "Thrust, as CuPy 4.5 meets it": "RuntimeError: parallel_for failed: out of memory",
+    "PyTorch, MAGMA": "RuntimeError: cannot allocate memory on GPU device",
     "PyTorch, cuFFT": "RuntimeError: cuFFT error: CUFFT_ALLOC_FAILED",
     "TensorFlow, core/framework/op_kernel.cc": "ResourceExhaustedError: OOM when allocating tensor"
     " with shape[200,75,75,64] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by"
@@ -39,7 +46,7 @@ ON_A_GPU = {
     "TensorFlow 1, stream_executor/cuda/cuda_driver.cc": "InternalError: failed initializing"
     " StreamExecutor for CUDA device ordinal 0: Internal: failed call to cuDevicePrimaryCtxRetain:"
     " CUDA_ERROR_OUT_OF_MEMORY; total memory reported: 11721506816",
-    "MXNet 1.3 to 1.9, src/storage/pooled_storage_manager.h": "MXNetError: [20:01:01]"
+    "MXNet 1.3, src/storage/pooled_storage_manager.h": "MXNetError: [20:01:01]"
     " src/storage/./pooled_storage_manager.h:157: cudaMalloc failed: out of memory",
     "MXNet 1.5 to 1.9, src/storage/pooled_storage_manager.h": "MXNetError: Traceback (most recent"
     ' call last):\n  File "src/storage/./pooled_storage_manager.h", line 161\nMXNetError:'
@@ -63,10 +70,15 @@ ON_A_GPU = {
     " 60.91GiB.",
     "XLA, stream_executor/tf_allocator_adapter.cc": "XlaRuntimeError: RESOURCE_EXHAUSTED: Failed to"
     " allocate request for 2.99GiB (3206250496B) on device ordinal 0",
-    "PaddlePaddle 2, memory/allocation/cuda_allocator.cc": "MemoryError: \n\n----\nError Message"
-    " Summary:\n----\nResourceExhaustedError: \n\nOut of memory error on GPU 0. Cannot allocate"
-    " 15.503906GB memory on GPU 0, 28.770508GB memory has been allocated and available memory is"
-    " only 10.815613GB.",
+    "XLA in JAX 0.12, a graph of CUDA's": "JaxRuntimeError: RESOURCE_EXHAUSTED: Underlying backend"
+    " ran out of memory trying to instantiate command buffer with 12 (total of 3 alive graphs in"
+    " the process).",
+    "JAX 0.12, a limit that was set": "JaxRuntimeError: RESOURCE_EXHAUSTED: Exceeded memory limit"
+    " (failed to allocate 1024 bytes",
+    "PaddlePaddle 2 and 3, memory/allocation/cuda_allocator.cc": "MemoryError: \n\n----\nError"
+    " Message Summary:\n----\nResourceExhaustedError: \n\nOut of memory error on GPU 0. Cannot"
+    " allocate 15.503906GB memory on GPU 0, 28.770508GB memory has been allocated and available"
+    " memory is only 10.815613GB.",
     "PaddlePaddle 2, platform/enforce.h": "OSError: (External) CUDA error(2), out of memory."
     " [Hint: 'cudaErrorMemoryAllocation'.]",
 }
@@ -90,6 +102,11 @@ ON_THE_HOST = {
     " allocate memory",
     "JAX, pjrt": "XlaRuntimeError: RESOURCE_EXHAUSTED: Failed to allocate a 4096-byte pinned host"
     " staging buffer for a host-to-device transfer. The pinned host pool may be exhausted",
+    "JAX 0.12, memory of one NUMA node": "JaxRuntimeError: RESOURCE_EXHAUSTED: Failed to allocate"
+    " 4.0KiB (4096 bytes) of host memory pinned to NUMA node 0",
+    "JAX 0.12, memory to put things aside in": "JaxRuntimeError: RESOURCE_EXHAUSTED: Failed to"
+    " allocate 4096 bytes for host offloading transfer buffer",
+    "PyTorch, MAGMA": "RuntimeError: cannot allocate memory on CPU host",
     "MXNet 1, src/storage/cpu_device_storage.h": "MXNetError: [20:01:01]"
     " src/storage/./cpu_device_storage.h:74: Failed to allocate CPU Memory",
     "PaddlePaddle, memory/allocation/cpu_allocator.cc": "MemoryError: ResourceExhaustedError: Fail"

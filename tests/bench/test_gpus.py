@@ -17,10 +17,19 @@ def test_a_uuid_is_the_same_however_it_is_spelled() -> None:
 
 
 def test_both_sides_of_the_wall_make_the_same_digest() -> None:
-    from dlbench.monitor.gpu import _digest
+    from dlbench.monitor.gpu import digest_of
 
     for uuid in ("GPU-00112233-aaaa-bbbb-cccc-445566778899", "MIG-1", ""):
-        assert _digest(uuid) == gpus.digest(uuid)
+        assert digest_of(uuid) == gpus.digest(uuid)
+
+
+def test_the_first_must_be_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpus, "visible", lambda: ["b", "a"])
+    monkeypatch.setenv(gpus.EXPECTED, "b,a")
+    assert gpus.check() == ["b", "a"]
+    monkeypatch.setenv(gpus.EXPECTED, "a,b")
+    with pytest.raises(Unsupported, match="the first GPU that it sees is another"):
+        gpus.check()
 
 
 def test_without_a_driver_nothing_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,25 +5,13 @@ Canonical weights go in as they are.
 
 import jax
 
-from bench.adapters import determinism, pools
-from bench.formats import Unsupported
+from bench.adapters import determinism, jax_device, pools
 
 VARIANTS = ("jit", "tuned")
 
 
 def set_up(options):
-    if options.threads:
-        pools.set_xla(options.threads)
-    jax.config.update("jax_platforms", "cpu" if options.device == "cpu" else "cuda")
-    try:
-        devices = jax.devices()
-        if options.device == "gpu":
-            jax.config.update("jax_default_device", devices[options.gpu])
-    except (RuntimeError, IndexError):
-        raise Unsupported("this JAX sees no GPU")
-    # no TF32 on a GPU where models are to be equal
-    precision = "float32" if options.setting == "matched" else None
-    jax.config.update("jax_default_matmul_precision", precision)
+    jax_device.set_up(options)
 
 
 def deterministic(options):

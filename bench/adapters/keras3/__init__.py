@@ -85,20 +85,9 @@ def _describe_tensorflow():
 
 
 def _set_up_jax(options):
-    import jax
+    from bench.adapters import jax_device  # which imports JAX
 
-    if options.threads:
-        pools.set_xla(options.threads)
-    jax.config.update("jax_platforms", "cpu" if options.device == "cpu" else "cuda")
-    try:
-        devices = jax.devices()
-        if options.device == "gpu":
-            jax.config.update("jax_default_device", devices[options.gpu])
-    except (RuntimeError, IndexError):
-        raise Unsupported("this JAX sees no GPU")
-    # no TF32 on a GPU where models are to be equal
-    precision = "float32" if options.setting == "matched" else None
-    jax.config.update("jax_default_matmul_precision", precision)
+    jax_device.set_up(options)
 
 
 def _describe_jax():

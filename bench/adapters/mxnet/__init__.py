@@ -8,6 +8,7 @@ import os
 
 import mxnet as mx
 
+from bench import full_memory
 from bench.adapters import fused
 from bench.formats import Unsupported
 from bench.libraries import find, openmp_threads
@@ -21,8 +22,11 @@ def set_up(options):
     if options.device == "gpu":
         try:
             mx.nd.zeros((1,), ctx=mx.gpu(options.gpu)).wait_to_read()
-        except mx.base.MXNetError:
-            raise Unsupported("this MXNet sees no GPU")
+        except mx.base.MXNetError as error:
+            if full_memory.outcome(error, options.device):
+                raise
+            words = " ".join(str(error).split())  # with where it was raised, in several lines
+            raise Unsupported("this MXNet sees no GPU ({})".format(words[:300]))
     if options.setting == "matched" and _has_mkldnn():
         # Read at the first gradient: with how many summands it is added up one by one. At once, as
         # MXNet does with up to 7, 1.3.0 with MKL-DNN loses some of 5 or more in hybridised blocks

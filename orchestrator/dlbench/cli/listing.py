@@ -230,7 +230,7 @@ def list_devices(json: Json = False) -> None:
     machine = fingerprint()
     found: list[tuple[object, ...]] = [
         ("cpu", None, machine.cpu_model, machine.cores_usable, machine.memory_bytes),
-        *(("gpu", i, card.name, None, card.memory_bytes) for i, card in enumerate(machine.gpus)),
+        *(("gpu", card.index, card.name, None, card.memory_bytes) for card in machine.gpus),
     ]
     keys = ("device", "index", "name", "cores", "memory_bytes")
     rows: list[dict[str, Any]] = [dict(zip(keys, one, strict=True)) for one in found]
@@ -240,7 +240,9 @@ def list_devices(json: Json = False) -> None:
     print_rows(
         rows,
         {
-            "device": itemgetter("device"),
+            "device": lambda row: " ".join(
+                str(row[key]) for key in ("device", "index") if row[key] is not None
+            ),
             "name": itemgetter("name"),
             ">cores": lambda row: f"{row['cores']:g}" if row["cores"] else "-",
             ">memory": lambda row: f"{(row['memory_bytes'] or 0) / 2**30:.1f} GiB",

@@ -73,6 +73,13 @@ def verify(
 
     if setting not in SETTINGS:
         raise unknown("setting", setting, SETTINGS)
+    if gpu in ("none", "each"):
+        raise UserError(
+            f"`dlbench verify` takes no `--gpu {gpu}`.",
+            "Leave it out to prove on the CPU."
+            if gpu == "none"
+            else "Prove on one GPU after the other: `--gpu 0`, then `--gpu 1`.",
+        )
     if gpu is not None:
         device = "gpu"
     for word in (device, build or device):

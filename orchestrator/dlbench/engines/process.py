@@ -285,9 +285,10 @@ def _environment(request: Request, private: Path) -> dict[str, str]:
         "TMPDIR": str(private / "tmp"),
         "PYTHONPATH": str(private / "code"),
     }
-    if request.gpus != ("all",):
-        # CUDA knows no CDI names; what stands behind the `=` is what it calls them.
-        variables["CUDA_VISIBLE_DEVICES"] = ",".join(g.rpartition("=")[2] for g in request.gpus)
+    # CUDA knows no CDI names; what stands behind the `=` is what it calls them.
+    shown = [gpu.rpartition("=")[2] for gpu in request.gpus]
+    if shown != ["all"]:  # which it does not know either: it is what nothing said means
+        variables["CUDA_VISIBLE_DEVICES"] = ",".join(shown)
     if request.cache is not None:
         variables.update(cache_variables(str(request.cache.absolute())))
     if request.libraries:

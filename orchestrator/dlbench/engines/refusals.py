@@ -37,13 +37,43 @@ _GPU_SIGNS = (
         _DRIVER,
     ),
     ("unsatisfied condition: driver", "The NVIDIA driver is too old for this release", _DRIVER),
+    (
+        'could not select device driver "cdi"',
+        "Docker knows no CDI names here",
+        "Leave out `nvidia.com/gpu=`; or update to Docker 25 and switch its feature `cdi` on.",
+    ),
     ("could not select device driver", "Docker has no NVIDIA runtime", _TOOLKIT),
     ("unknown or invalid runtime name: nvidia", "Docker has no NVIDIA runtime", _TOOLKIT),
-    ("unresolvable cdi devices", "The container engine knows no NVIDIA devices", _TOOLKIT),
+    (
+        "unresolvable cdi devices",
+        "The container engine knows no NVIDIA device of that name",
+        "`nvidia-ctk cdi list` shows the names that it knows; choose one with `--gpu`, or describe"
+        " the GPUs anew: `sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml`.",
+    ),
     (
         "unknown device",
         "There is no such GPU on this machine",
         "`nvidia-smi -L` shows those there are; choose one with `--gpu`.",
+    ),
+    (
+        "driver/library version mismatch",
+        "The NVIDIA driver was updated, and the one before is still loaded",
+        "Restart this machine.",
+    ),
+    (
+        "nvml error: driver not loaded",
+        "The NVIDIA driver is installed but not loaded",
+        "`sudo modprobe nvidia` loads it, or says why not.",
+    ),
+    (
+        "cgroup subsystem devices not found",
+        "The NVIDIA Container Toolkit is too old for this machine's cgroup v2",
+        "Update it to 1.8 or newer.",
+    ),
+    (
+        "bpf_prog_query(bpf_cgroup_device) failed",
+        "NVIDIA's runtime may not set rights to devices in a rootless daemon",
+        "Run `sudo nvidia-ctk config --set nvidia-container-cli.no-cgroups --in-place`.",
     ),
     ("libnvidia-ml.so", "The NVIDIA driver is not installed or not loaded", _TOOLKIT),
     ("nvidia-container-cli", "The NVIDIA runtime could not prepare the GPU", _TOOLKIT),

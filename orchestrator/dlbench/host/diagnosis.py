@@ -71,7 +71,7 @@ def _gpus() -> Iterator[Diagnosis]:
     gpus = gpu.inventory()
     if not gpus.devices:
         yield Diagnosis("GPUs", "fair", f"none seen. {gpus.reason} CPU trials work.",
-                      "Install NVIDIA's driver if this machine has one of its GPUs.")  # fmt: skip
+                      gpus.remedy)  # fmt: skip
         return
     models: dict[tuple[str, str | None], list[gpu.Device]] = {}
     for device in gpus.devices:
@@ -101,6 +101,18 @@ def _gpus() -> Iterator[Diagnosis]:
                     "GPU in use", "fair", gpu_preflight.busy(device),
                     "End those programs before you measure.",
                 )  # fmt: skip
+            if device.divided:
+                yield Diagnosis(
+                    "Divided GPU", "fair",
+                    f"GPU {device.index} is in MIG mode: trials can use its parts only.",
+                    "`--gpu MIG-…` gives a trial one of them; `nvidia-smi -L` shows them.",
+                )  # fmt: skip
+        if any(device.persistence is False for device in alike):
+            yield Diagnosis(
+                f"Persistence mode of {which}", "fair",
+                "off: the driver goes when nobody uses the GPU, and each trial waits for it again.",
+                "`sudo nvidia-smi -pm 1` keeps it loaded.",
+            )  # fmt: skip
 
 
 def _interpreters() -> Iterator[Diagnosis]:

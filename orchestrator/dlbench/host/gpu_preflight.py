@@ -22,7 +22,11 @@ if TYPE_CHECKING:
     import docker
 
 _HOOK = "nvidia-container-runtime-hook"
-_INSTALL = "Install NVIDIA's driver if this machine has one of its GPUs."
+_OLD_PART = "MIG-GPU-"
+"""Begins a MIG device's name in the style before driver 470, which newer ones no longer tell."""
+_ALLOTTED = "CUDA_VISIBLE_DEVICES"
+_LEAST_API = (1, 40)
+"""From this version of Docker's interface on GPUs can be asked for."""
 _CDI_FOLDERS = (Path("/etc/cdi"), Path("/var/run/cdi"))
 """Where CDI has its descriptions of devices; Podman does not list what it finds there."""
 _MOST_OF_CDI = 1 << 20
@@ -40,16 +44,20 @@ def refusal(
     release: Release, client: docker.DockerClient | None, selection: Sequence[str] = ("all",)
 ) -> str | None:
     """Why a GPU trial of this release can't run here, and what would; None: nothing against it."""
-    if client is not None and (lacking := no_passing_on(client.info())):
-        return lacking
     gpus = gpu.inventory()
+    if client is not None and (lacking := too_old(client) or no_passing_on(client.info())):
+        beside = " Or give `--engine process`: it needs no container." if gpus.devices else ""
+        return f"{lacking}{beside}"
     if not gpus.devices:
-        return f"No GPU is seen here. {gpus.reason} {_INSTALL}"
-    if absent := _absent(gpus, selection):
-        return absent
+        return f"No GPU is seen here. {gpus.reason} {gpus.remedy}".rstrip()
+    everything = any(_plain(name) == "all" for name in selection)
+    if everything and (allotted := _allotted_others(gpus, "all")):
+        return allotted
+    if unusable := _absent(gpus, selection) or _divided(gpus, selection):
+        return unusable
     card = used(gpus, selection)
     if card is None:
-        return None  # a part of a GPU (MIG), of which nothing is known here
+        return None
     found = fit_on(release, gpus, card)
     if found.state != "hopeless":
         return None
@@ -69,12 +77,42 @@ def advice(release: Release, gpus: Inventory, card: Device) -> str:
 def _absent(gpus: Inventory, selection: Sequence[str]) -> str:
     """The sentence about a GPU that was asked for and is not there; nothing: all are."""
     for name in map(_plain, selection):
-        if name == "all" or name.startswith("MIG-") or _found(gpus, name) is not None:
+        if name == "all" or name.startswith(_OLD_PART) or _found(gpus, name) is not None:
             continue
         there = listing([f"{card.index} ({card.name})" for card in gpus.devices])
         which = f"GPU {name}" if name.isdigit() else name
         several = "GPUs" if len(gpus.devices) > 1 else "GPU"
         return f"There is no {which} here: this machine has {several} {there}."
+    return ""
+
+
+def _allotted_others(gpus: Inventory, word: str) -> str:
+    """The sentence about a shell to which only some GPUs are allotted, as batch systems do."""
+    allotted = os.environ.get(_ALLOTTED)
+    if allotted is None:
+        return ""
+    names = [name.strip() for name in allotted.split(",")]
+    if {card.uuid for name in names if (card := _found(gpus, name))} >= {
+        card.uuid for card in gpus.devices
+    }:
+        return ""
+    known = [name for name in names if _found(gpus, name)]
+    instead = f"Give `--gpu {','.join(known)}`, or unset it." if known else "Unset it to use them."
+    return (
+        f"{_ALLOTTED} is {allotted!r} here: `--gpu {word}` would also use GPUs that this shell was"
+        f" not given. {instead}"
+    )
+
+
+def _divided(gpus: Inventory, selection: Sequence[str]) -> str:
+    """The sentence about a GPU that was asked for as a whole and is in parts (MIG)."""
+    for card in _given(gpus, selection):
+        if card.divided:
+            several = "its parts" if card.parts else "the parts that you make of it"
+            return (
+                f"GPU {card.index} ({card.name}) is divided (MIG): no program can use it as a"
+                f" whole. Give one of {several}, `--gpu MIG-…`; `nvidia-smi -L` shows them."
+            )
     return ""
 
 
@@ -85,12 +123,13 @@ def in_order(selection: Sequence[str]) -> tuple[str, ...]:
     if len(selection) > 1 and any(_plain(name) == "all" for name in selection):
         return ("all",)
     gpus = gpu.inventory() if len(selection) > 1 else Inventory()
-    named: dict[object, str] = {}
+    unknown = 1 + max((card.index for card in gpus.devices), default=0)
+    named: dict[tuple[int, str], str] = {}
     for name in selection:
         card = _found(gpus, _plain(name))
-        named.setdefault(card.index if card else name, name)  # an index and a UUID may be the same
-    known = sorted(key for key in named if isinstance(key, int))
-    return tuple(named[key] for key in (*known, *(key for key in named if key not in known)))
+        # an index and a UUID may be the same GPU
+        named.setdefault((card.index, card.uuid) if card else (unknown, name), name)
+    return tuple(name for _, name in sorted(named.items(), key=lambda each: each[0][0]))
 
 
 def warning(release: Release, selection: Sequence[str]) -> str:
@@ -105,7 +144,7 @@ def notes(selection: Sequence[str], wanted: Iterable[Release] = ()) -> list[str]
     """What a plan says of the GPU that its trials use: which, who else uses it, what takes long."""
     gpus = gpu.inventory()
     card, told = used(gpus, selection), []
-    given = len(gpus.devices) if "all" in selection else len(selection)
+    given = len(_given(gpus, selection))
     if card is not None and given > 1:
         others = "the other stays" if given == 2 else f"the other {given - 1} stay"
         told.append(
@@ -116,6 +155,12 @@ def notes(selection: Sequence[str], wanted: Iterable[Release] = ()) -> list[str]
         )
     if card is not None and card.processes:
         told.append(busy(card))
+    told += [
+        f"GPU {other.index} ({other.name}) is in use by {_users(other)}: what it draws is counted"
+        " as the trials' energy, too."
+        for other in _given(gpus, selection)
+        if other.processes and other != card
+    ]
     for release in wanted:
         said = warning(release, selection)
         if said and said not in told:
@@ -125,18 +170,25 @@ def notes(selection: Sequence[str], wanted: Iterable[Release] = ()) -> list[str]
 
 def busy(card: Device) -> str:
     """The sentence about a GPU that other programs use."""
-    users = "another program" if card.processes == 1 else f"{card.processes} other programs"
     return (
-        f"GPU {card.index} ({card.name}) is in use by {users}: times measured on it are longer and"
-        " scatter more."
+        f"GPU {card.index} ({card.name}) is in use by {_users(card)}: times measured on it are"
+        " longer and scatter more, and its use, power and energy are also theirs."
     )
+
+
+def _users(card: Device) -> str:
+    return "another program" if card.processes == 1 else f"{card.processes} other programs"
 
 
 def each() -> tuple[str, ...]:
     """Every GPU of this machine, by its index; an error where there is none."""
     gpus = gpu.inventory()
     if not gpus.devices:
-        raise UserError(f"`--gpu each` needs GPUs, and none is seen here. {gpus.reason}", _INSTALL)
+        problem = f"`--gpu each` needs GPUs, and none is seen here. {gpus.reason}"
+        raise UserError(problem, gpus.remedy)
+    if allotted := _allotted_others(gpus, "each"):
+        problem, _, remedy = allotted.partition(". ")
+        raise UserError(f"{problem}.", remedy)
     return tuple(str(card.index) for card in gpus.devices)
 
 
@@ -148,14 +200,22 @@ def used(gpus: Inventory, selection: Sequence[str]) -> Device | None:
     return gpus.devices[0] if first == "all" else _found(gpus, first)
 
 
+def _given(gpus: Inventory, selection: Sequence[str]) -> list[Device]:
+    """Those of the selection that are there."""
+    if any(_plain(name) == "all" for name in selection):
+        return list(gpus.devices)
+    return [card for name in selection if (card := _found(gpus, _plain(name)))]
+
+
 def _plain(name: str) -> str:
     """Of a CDI name, its end."""
     return name.rpartition("=")[2]
 
 
 def _found(gpus: Inventory, name: str) -> Device | None:
-    matching = (card for card in gpus.devices if name in (str(card.index), card.uuid))
-    return next(matching, None)
+    parts = (part for card in gpus.devices for part in card.parts if name == part.uuid)
+    whole = (card for card in gpus.devices if name in (str(card.index), card.uuid))
+    return next(whole, None) or next(parts, None)
 
 
 def model(selection: Sequence[str]) -> list[str]:
@@ -168,12 +228,22 @@ def model(selection: Sequence[str]) -> list[str]:
 
 
 def fit_on(release: Release, gpus: Inventory, card: Device) -> Fit:
-    return gpu_fit.fit(release, gpus.driver or "0", generation(card))
+    """How they go together; nothing against it where the driver tells too little to know."""
+    if gpus.driver is None or card.compute is None:
+        return Fit("native")
+    return gpu_fit.fit(release, gpus.driver, generation(card))
 
 
 def generation(card: Device) -> int:
     """`8.6` as 86."""
     return int((card.compute or "0").replace(".", ""))
+
+
+def too_old(client: docker.DockerClient) -> str:
+    """Why a daemon of this age can't be asked for GPUs; nothing: it can."""
+    if gpu_fit.numbers(client.api.api_version) >= _LEAST_API:
+        return ""
+    return "This Docker is too old for GPUs: they can be asked for from Docker 19.03 on. Update it."
 
 
 def no_passing_on(info: Mapping[str, Any], search_path: str | None = None) -> str:

@@ -102,18 +102,23 @@ class Noise:
 
 
 def gpu_cautions(machines: Mapping[str, Mapping[str, Any]], devices: Collection[str]) -> list[str]:
-    """What other programs did on the GPUs that trials on these devices (`gpu`, `gpu:1`) used."""
+    """What other programs did on the GPUs that trials on these devices used: `gpu:1`, `gpu:` and
+    the digest of a UUID, or `gpu` where it is not known which."""
     sentences = []
     for digest, machine in machines.items():
         which = f"Machine {digest[:6]}" if len(machines) > 1 else "The machine"
-        for index, card in enumerate(machine.get("gpus") or ()):
-            users = card.get("processes") if isinstance(card, Mapping) else None
-            used = "gpu" in devices or f"gpu:{index}" in devices
+        for place, card in enumerate(machine.get("gpus") or ()):
+            if not isinstance(card, Mapping):
+                continue
+            users = card.get("processes")
+            index = card.get("index", place)
+            used = not {"gpu", f"gpu:{index}", f"gpu:{card.get('digest')}"}.isdisjoint(devices)
             if used and isinstance(users, int) and users > 0:
                 others = "another program" if users == 1 else f"{users} other programs"
                 sentences.append(
                     f"{which}'s GPU {index} ({card.get('name')}) was in use by {others} when the"
-                    " campaign began. Times measured on it are longer and scatter more."
+                    " campaign began. Times measured on it are longer and scatter more, and its"
+                    " use, power and energy are also theirs."
                 )
     return sentences
 

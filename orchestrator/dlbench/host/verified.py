@@ -119,7 +119,7 @@ def page() -> str:
         seen = {kind: _seen(release, kind) for kind in releases.VERIFIED}
         rows.append(
             f"| {release.name} | {seen['cpu'] or 'no'} |"
-            f" {seen['gpu-build'] or 'no' if release.cuda else '-'} |"
+            f" {seen['gpu-build'] or _unproven(release)} |"
             f" {seen['gpu'] or 'no' if release.cuda else release.no_gpu} | {_libraries(release)} |"
         )
     return _HEADING + "\n".join(rows) + "\n"
@@ -129,6 +129,14 @@ def _seen(release: Release, kind: str) -> str:
     """On what it was seen to run; empty: it was not."""
     said = [each for each in release.verified if each.partition(":")[0] == kind]
     return "; ".join(each.partition(": ")[2] or "yes" for each in said)
+
+
+def _unproven(release: Release) -> str:
+    """What is said of GPU packages that nobody has proven; why, where that is known."""
+    if release.cuda is None:
+        return "-"
+    linked = release.cuda.set is not None and not release.cuda.needs
+    return "no: linked to the archives' libraries" if linked else "no"
 
 
 def _libraries(release: Release) -> str:
@@ -155,6 +163,7 @@ proven on the GPU that is named. Where that column says no, the release's GPU co
 *On … only*: proven on these workloads; the others were not tried. *Not tuned*, *not fused*: that
 way to train came later and was not tried. *Without CUDA's libraries*: it
 opens them only to use a GPU, and they were not there.
+*Linked to the archives' libraries*: it does not start without them, and they were not there.
 *From archives, untried*: the archives' addresses and digests are known from public sources, but
 nobody has downloaded them with dlbench yet.
 

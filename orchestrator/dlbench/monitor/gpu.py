@@ -12,15 +12,20 @@ import hashlib
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from dlbench.monitor.samples import GpuSample
+
+_DRIVER = Path("/proc/driver/nvidia/version")
+"""It is there where the kernel has NVIDIA's driver."""
+_SMI = "`nvidia-smi` says more."
 
 
 @dataclass(frozen=True)
 class GpuCard:
-    """What of a GPU is recorded: nothing that tells two of one model apart."""
+    """What of a GPU is recorded: all but its UUID."""
 
     name: str
     memory_bytes: int | None
@@ -34,6 +39,10 @@ class GpuCard:
     clock_mhz: int | None = None
     """The clock of the processors now."""
     clock_limit_mhz: int | None = None
+    index: int | None = None
+    """As the driver numbers it; None: it was not recorded."""
+    digest: str | None = None
+    """Of its UUID, as bench records the GPUs that it sees."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,10 +51,15 @@ class Device(GpuCard):
 
     index: int
     uuid: str
+    divided: bool = False
+    """It is in MIG mode: programs can use its parts only."""
+    parts: tuple[Device, ...] = ()
+    """Its MIG devices; each has the index of the GPU that it is a part of."""
 
     @property
     def card(self) -> GpuCard:
-        return GpuCard(**{each.name: getattr(self, each.name) for each in fields(GpuCard)})
+        known = {each.name: getattr(self, each.name) for each in fields(GpuCard)}
+        return GpuCard(**{**known, "digest": digest_of(self.uuid) if self.uuid else None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,24 +71,36 @@ class Inventory:
     cuda: str | None = None
     """The newest CUDA version the driver supports."""
     reason: str | None = None
+    remedy: str = ""
+    """What to do about it."""
+
+
+class _Why(NamedTuple):
+    """Why there is no GPU, and what to do about it."""
+
+    reason: str | None = None
+    remedy: str = ""
 
 
 def inventory() -> Inventory:
     """The machine's GPUs, through NVML."""
-    nvml, reason = _initialise()
+    nvml, why = _initialise()
     if nvml is None:
-        return Inventory(reason=reason)
+        return Inventory(reason=why.reason, remedy=why.remedy)
     try:
-        devices = tuple(_describe(nvml, handle) for handle in _handles(nvml, ("all",)))
+        handles, why = _openable(nvml)
+        devices = tuple(_describe(nvml, handle) for handle in handles)
         cuda = _ask(nvml, "nvmlSystemGetCudaDriverVersion")
         return Inventory(
             devices=devices,
             driver=_ask(nvml, "nvmlSystemGetDriverVersion"),
             cuda=None if cuda is None else f"{cuda // 1000}.{cuda % 1000 // 10}",
-            reason=None if devices else "The driver reports no GPU.",
+            reason=None if devices else why.reason,
+            remedy="" if devices else why.remedy,
         )
     except nvml.NVMLError as error:
-        return Inventory(reason=f"NVML: {error}.")
+        why = _why(nvml, error)
+        return Inventory(reason=why.reason, remedy=why.remedy)
     finally:
         _shut_down(nvml)
 
@@ -86,15 +112,15 @@ def digests(selection: Sequence[str]) -> tuple[str, ...]:
         return ()
     try:
         uuids = (_ask(nvml, "nvmlDeviceGetUUID", each) for each in _handles(nvml, selection))
-        return tuple(_digest(str(uuid)) for uuid in uuids if uuid)
+        return tuple(digest_of(str(uuid)) for uuid in uuids if uuid)
     except nvml.NVMLError:
         return ()  # the engine, or the trial, will say that there is no such GPU
     finally:
         _shut_down(nvml)
 
 
-def _digest(uuid: str) -> str:
-    """As bench/gpus.py makes it."""
+def digest_of(uuid: str) -> str:
+    """A GPU's UUID as it is recorded, as bench/gpus.py makes it."""
     digits = re.sub(r"[^0-9a-f]", "", uuid.lower())
     return hashlib.sha256(digits[-32:].encode()).hexdigest()[:16]
 
@@ -108,8 +134,9 @@ class Gpus:
         self._nvml: Any = None
         if not selection:
             return
-        nvml, self.reason = _initialise()
+        nvml, why = _initialise()
         if nvml is None:
+            self.reason = why.reason
             return
         self._nvml = nvml
         try:
@@ -174,9 +201,9 @@ class _Watched:
     def _energy(self, power: float | None) -> float | None:
         if self._energy_start is not None:
             total = self._ask("nvmlDeviceGetTotalEnergyConsumption")
-            if total is not None:
+            if total is not None and total >= self._energy_start:
                 return round(float(total - self._energy_start) / 1000.0, 3)
-            self._energy_start = None
+            self._energy_start = None  # it is no longer told, or begins anew: the GPU was reset
         if power is None:
             return None
         now = time.monotonic()
@@ -220,22 +247,43 @@ class _Watched:
             return None
 
 
-def _initialise() -> tuple[Any, str | None]:
+def _initialise() -> tuple[Any, _Why]:
     """The ready library, or None and why."""
     try:
         import pynvml
     except ImportError:
-        return None, "The package nvidia-ml-py is not installed."
+        return None, _Why("The package nvidia-ml-py is not installed.", "Install it with pip.")
     try:
         pynvml.nvmlInit()
     except pynvml.NVMLError as error:
-        code = getattr(error, "value", None)
-        if code == pynvml.NVML_ERROR_LIBRARY_NOT_FOUND:
-            return None, "No NVIDIA driver is installed (libnvidia-ml.so.1 was not found)."
-        if code == pynvml.NVML_ERROR_DRIVER_NOT_LOADED:
-            return None, "The NVIDIA driver is installed but not loaded."
-        return None, f"NVML: {error}."
-    return pynvml, None
+        return None, _why(pynvml, error)
+    return pynvml, _Why()
+
+
+def _why(nvml: Any, error: Any) -> _Why:
+    """Why the driver, or a GPU, can't be asked, and what to do about it."""
+    code = getattr(error, "value", None)
+    if code == nvml.NVML_ERROR_LIBRARY_NOT_FOUND and _DRIVER.exists():
+        return _Why(
+            "The NVIDIA driver is loaded, but libnvidia-ml.so.1 was not found.",
+            "Install the driver's libraries, or name their folder in LD_LIBRARY_PATH.",
+        )
+    if code == nvml.NVML_ERROR_LIBRARY_NOT_FOUND:
+        return _Why(
+            "No NVIDIA driver is installed (libnvidia-ml.so.1 was not found).",
+            "Install NVIDIA's driver if this machine has one of its GPUs.",
+        )
+    if code == nvml.NVML_ERROR_DRIVER_NOT_LOADED:
+        return _Why(
+            "The NVIDIA driver is installed but not loaded.",
+            "`sudo modprobe nvidia` loads it, or says why not.",
+        )
+    if code == nvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH:
+        return _Why(
+            "The NVIDIA driver was updated, and the one before is still loaded.",
+            "Restart this machine.",
+        )
+    return _Why(f"NVML: {error}.", _SMI)
 
 
 def _shut_down(nvml: Any) -> None:
@@ -244,10 +292,21 @@ def _shut_down(nvml: Any) -> None:
         nvml.nvmlShutdown()
 
 
+def _openable(nvml: Any) -> tuple[list[Any], _Why]:
+    """The GPUs that can be asked, and why there are no more: a broken one hides no other."""
+    handles, why = [], _Why("The driver reports no GPU.", _SMI)
+    for index in range(nvml.nvmlDeviceGetCount()):
+        try:
+            handles.append(nvml.nvmlDeviceGetHandleByIndex(index))
+        except nvml.NVMLError as error:
+            why = _why(nvml, error)
+    return handles, why
+
+
 def _handles(nvml: Any, selection: Sequence[str]) -> list[Any]:
     selection = [choice.rpartition("=")[2] for choice in selection]  # of a CDI name, its end
     if "all" in selection:
-        return [nvml.nvmlDeviceGetHandleByIndex(i) for i in range(nvml.nvmlDeviceGetCount())]
+        return _openable(nvml)[0]
     return [
         nvml.nvmlDeviceGetHandleByIndex(int(choice))
         if choice.isdigit()
@@ -258,6 +317,20 @@ def _handles(nvml: Any, selection: Sequence[str]) -> list[Any]:
 
 
 def _describe(nvml: Any, handle: Any) -> Device:
+    device = _described(nvml, handle)
+    mode = _ask(nvml, "nvmlDeviceGetMigMode", handle)
+    if mode is None or mode[0] != nvml.NVML_DEVICE_MIG_ENABLE:
+        return device
+    places = range(_ask(nvml, "nvmlDeviceGetMaxMigDeviceCount", handle) or 0)
+    found = (_ask(nvml, "nvmlDeviceGetMigDeviceHandleByIndex", handle, place) for place in places)
+    parts = (_described(nvml, part) for part in found if part is not None)
+    own = tuple(
+        replace(part, index=device.index, compute=part.compute or device.compute) for part in parts
+    )
+    return replace(device, divided=True, parts=own)
+
+
+def _described(nvml: Any, handle: Any) -> Device:
     memory = _ask(nvml, "nvmlDeviceGetMemoryInfo", handle)
     compute = _ask(nvml, "nvmlDeviceGetCudaComputeCapability", handle)
     persistence = _ask(nvml, "nvmlDeviceGetPersistenceMode", handle)

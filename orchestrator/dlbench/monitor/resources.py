@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
-from dlbench.monitor.samples import GpuSample, Sample, Samples
+from dlbench.monitor.samples import Sample, Samples
 
 _Number = TypeVar("_Number", int, float)
 TRAINING = frozenset({"first-step", "warm-up", "train"})
@@ -66,11 +66,12 @@ class Resources:
     """During training, of the GPU that was used most: a trial trains on one of those it is given,
     and the idle ones would halve what that one did."""
     gpu_memory_peak_bytes: int | None = None
-    """Of all GPUs together; the trial's own processes where the driver tells them apart."""
+    """Of all GPUs together; of the trial's own processes where the driver tells them apart, else
+    what all programs use more than at its launch."""
     gpu_power_w_mean: float | None = None
-    """During training, of all GPUs together."""
+    """During training, of all GPUs together, other programs' share included."""
     gpu_energy_j: float | None = None
-    """The whole trial's, of all GPUs together."""
+    """The whole trial's, of all GPUs together, other programs' share included."""
     gpu_energy_j_per_thousand: float | None = None
     """During training, for a thousand rows."""
     cpu_energy_j: float | None = None
@@ -224,11 +225,17 @@ def _use_of(name: str, samples: Sequence[Sample]) -> _Line:
 
 
 def _gpu_memory_peak(samples: Sequence[Sample]) -> int | None:
-    def peak(pick: Callable[[GpuSample], int | None]) -> int | None:
-        return _whole(_highest(_sum(pick(gpu) for gpu in sample.gpus) for sample in samples))
-
-    own = peak(lambda gpu: gpu.process_memory_bytes)
-    return peak(lambda gpu: gpu.memory_bytes) if own is None else own
+    """What the driver says of the trial's processes; where it lists none of them, as in a virtual
+    machine or with process numbers of its own, what came to all programs' since the launch."""
+    own = _highest(_sum(gpu.process_memory_bytes for gpu in sample.gpus) for sample in samples)
+    if own:
+        return _whole(own)
+    every = [
+        used
+        for sample in samples
+        if (used := _sum(gpu.memory_bytes for gpu in sample.gpus)) is not None
+    ]
+    return _whole(max(every) - every[0]) if every and max(every) > every[0] else None
 
 
 def _per_thousand(energy: _Line, training: Sequence[Stretch], rows: float | None) -> float | None:

@@ -324,6 +324,15 @@ def _merged(suite: Suite, choices: Choices) -> Suite:
         "inference": choices.inference or None,
         "save": choices.save or None,
     }
+    if choices.gpu is not None and choices.devices in (("cpu",), ("gpu",)):
+        if choices.gpu != "each":
+            parse_gpus(choices.gpu)
+        (device,) = choices.devices
+        if (device == "gpu") == (choices.gpu == "none"):
+            raise UserError(
+                f"`--gpu {choices.gpu}` and `--device {device}` contradict each other.",
+                "Leave one of them out.",
+            )
     if choices.gpu not in (None, "none") and not choices.devices:
         changes["devices"] = ("gpu",)
     if choices.gpu == "none":
@@ -474,7 +483,7 @@ def parse_gpus(text: str | None) -> tuple[str, ...]:
     if text is None or text == "none":
         return ("all",)
     chosen = tuple(part.strip() for part in text.split(",") if part.strip())
-    for part in chosen:
+    for part in chosen or (text,):
         if not re.fullmatch(
             r"(nvidia\.com/gpu=)?(all|[0-9]{1,4}|(GPU|MIG)-[A-Za-z0-9/-]{1,100})", part
         ):

@@ -9,6 +9,7 @@ from dlbench.analysis.circumstances import circumstances, is_busy, machine_notes
 from dlbench.analysis.groups import Case, Group
 from dlbench.analysis.metrics import TRAINING
 from dlbench.host.machine import cautions, gpu_cautions
+from dlbench.monitor.gpu import digest_of
 from dlbench.report.material import Material
 from dlbench.statistics.stability import Finding
 
@@ -43,15 +44,18 @@ def busy_gpus(material: Material) -> list[str]:
 
 
 def used_devices(material: Material, groups: Iterable[Group]) -> set[str]:
-    """The devices that trained: `gpu:1` where the plan tells which GPU that was, else `gpu`."""
+    """The devices that trained: `gpu:1` where the plan tells which GPU that was, `gpu:` and the
+    digest of its UUID where it tells that, else `gpu`."""
     found = set()
     for row in (row for group in groups for row in group.rows):
         planned = material.planned.get(row["id"])
         gpus = planned.trial.gpus if planned else ()
         given = gpus[0].rpartition("=")[2] if gpus else ""
-        index = "0" if given == "all" else given
-        known = row["device"] == "gpu" and index.isdigit()
-        found.add(f"gpu:{index}" if known else str(row["device"]))
+        which = "0" if given == "all" else given
+        if which.startswith(("GPU-", "MIG-")):
+            which = digest_of(which)
+        known = row["device"] == "gpu" and which
+        found.add(f"gpu:{which}" if known else str(row["device"]))
     return found
 
 

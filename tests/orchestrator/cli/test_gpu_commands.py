@@ -80,6 +80,8 @@ def test_what_can_t_be_built_says_so_before_anything_is_downloaded(
         (["--build", "cpu", "--device", "gpu"], "CPU packages can't be proven on a GPU"),
         (["--build", "gpu"], "no packages for device 'gpu' (NumPy computes on CPUs only)"),
         (["--gpu", "first"], "'first' does not name a GPU"),
+        (["--gpu", "none"], "Leave it out to prove on the CPU."),
+        (["--gpu", "each"], "Prove on one GPU after the other"),
     ],
 )
 def test_a_wrong_verify_is_refused(options: list[str], words: str, command: Command) -> None:

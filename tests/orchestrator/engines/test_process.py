@@ -37,6 +37,32 @@ def test_without_control_groups_whole_cores_are_still_held(
     assert request.log.read_text() == "1\n"
 
 
+@pytest.mark.parametrize(
+    ("gpus", "shown"),
+    [
+        (("0", "GPU-1"), "0,GPU-1 PCI_BUS_ID"),
+        (("nvidia.com/gpu=1",), "1 PCI_BUS_ID"),
+        (("all",), "None PCI_BUS_ID"),
+        (("nvidia.com/gpu=all",), "None PCI_BUS_ID"),
+        ((), " PCI_BUS_ID"),
+    ],
+)
+def test_cuda_is_shown_the_gpus_that_were_asked_for(
+    gpus: tuple[str, ...],
+    shown: str,
+    process_bed: Bed,
+    request_for: RequestFor,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")  # of this shell, not of the trial
+    monkeypatch.setenv("CUDA_DEVICE_ORDER", "FASTEST_FIRST")
+    names = "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"
+    request = request_for(f"import os; print(*map(os.environ.get, {names}))")
+    running = process_bed.start(replace(request, gpus=gpus))
+    assert running.wait(60) is not None
+    assert request.log.read_text() == f"{shown}\n"
+
+
 def test_it_is_in_its_group_from_the_first_instruction(
     process_bed: Bed, request_for: RequestFor
 ) -> None:

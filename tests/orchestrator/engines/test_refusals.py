@@ -38,6 +38,45 @@ from dlbench.errors import UserError
             "no such GPU",
             "nvidia-smi -L",
         ),
+        (
+            'could not select device driver "cdi" with capabilities: []',
+            GpuRefused,
+            "knows no CDI names",
+            "Leave out `nvidia.com/gpu=`",
+        ),
+        (
+            "CDI device injection failed: unresolvable CDI devices nvidia.com/gpu=GPU-1",
+            GpuRefused,
+            "no NVIDIA device of that name",
+            "nvidia-ctk cdi list",
+        ),
+        (
+            "nvidia-container-cli: initialization error: nvml error: driver/library version"
+            " mismatch: unknown",
+            GpuRefused,
+            "driver was updated",
+            "Restart this machine",
+        ),
+        (
+            "nvidia-container-cli: initialization error: nvml error: driver not loaded: unknown",
+            GpuRefused,
+            "not loaded",
+            "modprobe nvidia",
+        ),
+        (
+            "nvidia-container-cli: container error: cgroup subsystem devices not found: unknown",
+            GpuRefused,
+            "too old for this machine's cgroup v2",
+            "1.8 or newer",
+        ),
+        (
+            "nvidia-container-cli: mount error: failed to add device rules: unable to find any"
+            " existing device filters attached to the cgroup: bpf_prog_query(BPF_CGROUP_DEVICE)"
+            " failed: operation not permitted: unknown",
+            GpuRefused,
+            "rootless",
+            "no-cgroups",
+        ),
         ("No such image: sha256:0000", ImageMissing, "has no image", "images build"),
         (
             "write /var/lib/docker/tmp: no space left on device",

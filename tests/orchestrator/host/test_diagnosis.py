@@ -66,6 +66,25 @@ def test_a_hopeless_pair_names_what_would_work(monkeypatch: pytest.MonkeyPatch) 
     assert "The nearest release that works here is mxnet@1.3.0" in said
 
 
+def test_what_a_gpu_s_mode_does_to_trials_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    cards = (
+        gpu.Device("A", 8 << 30, "8.0", persistence=False, index=0, uuid="GPU-1"),
+        gpu.Device("B", 8 << 30, "8.0", persistence=True, index=1, uuid="GPU-2", divided=True),
+    )
+    monkeypatch.setattr(gpu, "inventory", lambda: gpu.Inventory(cards, driver="600.10"))
+    found = by_topic(list(diagnosis._gpus()))
+    assert "nvidia-smi -pm 1" in found["Persistence mode of GPU 0"].remedy
+    assert "Persistence mode of GPU 1" not in found
+    assert found["Divided GPU"].text.startswith("GPU 1 is in MIG mode")
+
+
+def test_the_remedy_is_that_of_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    none = gpu.Inventory(reason="The driver was updated.", remedy="Restart this machine.")
+    monkeypatch.setattr(gpu, "inventory", lambda: none)
+    (said,) = diagnosis._gpus()
+    assert "The driver was updated." in said.text and said.remedy == "Restart this machine."
+
+
 def test_gpus_of_one_kind_are_spoken_of_once(monkeypatch: pytest.MonkeyPatch) -> None:
     cards = (
         gpu.Device("A", 8 << 30, "8.6", processes=2, index=0, uuid="GPU-1"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -32,6 +34,7 @@ def see(
     ]
     seen = Inventory(tuple(cards), driver, "12.2", None if cards else "No driver is loaded.")
     monkeypatch.setattr(gpu, "inventory", lambda: seen)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
 
 
 def planned(*frameworks: str, which: str) -> Any:
@@ -55,6 +58,7 @@ def test_all_of_one_needs_no_word(monkeypatch: pytest.MonkeyPatch) -> None:
         # In a container the driver numbers them, not the order in which they were asked for.
         ("2,1", "GPU 1 (Card 1) is used, the other stays idle"),
         ("GPU-2222,0", "GPU 0 (Card 0) is used, the other stays idle"),
+        ("nvidia.com/gpu=all", "GPU 0 (Card 0) is used, the other 2 stay idle"),
         ("nvidia.com/gpu=2,1", "GPU 1 (Card 1) is used, the other stays idle"),
     ],
 )
@@ -163,6 +167,16 @@ def test_a_busy_gpu_is_said_before_and_beside_the_numbers(
     assert f"GPU 0 (Card 0) was in use by {words} when the campaign began" in sentence
 
 
+def test_energy_of_a_busy_gpu_beside_it_is_spoken_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    see(monkeypatch, "7.0", "7.5")
+    first, second = gpu.inventory().devices
+    busy = Inventory((first, replace(second, processes=2)), "535.104.05")
+    monkeypatch.setattr(gpu, "inventory", lambda: busy)
+    _, note = planned("mxnet", which="all").notes
+    assert note.startswith("GPU 1 (Card 1) is in use by 2 other programs: what it draws is counted")
+    assert planned("mxnet", which="0").notes == ()
+
+
 @pytest.mark.parametrize("gpus", [None, [], ["invented"], [{"name": "x"}], [{"processes": 0}]])
 def test_an_idle_or_unknown_gpu_is_not_spoken_of(gpus: Any) -> None:
     machine = {"abc": {"gpus": gpus, "load_average": 0.0, "cores_usable": 2}}
@@ -220,7 +234,8 @@ def test_podman_finds_gpus_that_are_described_to_cdi(
         ("0,7", "There is no GPU 7 here"),
         ("GPU-9999", "There is no GPU-9999 here"),
         ("nvidia.com/gpu=5", "There is no GPU 5 here"),
-        ("MIG-1234", None),  # NVML lists no parts of GPUs; the engine knows
+        ("MIG-1234", "There is no MIG-1234 here"),
+        ("MIG-GPU-1234/1/0", None),  # as older drivers call parts; the engine knows
         ("1", None),
     ],
 )
@@ -235,6 +250,117 @@ def test_a_gpu_that_is_not_there_is_refused_before_anything_is_made(
     with pytest.raises(UserError) as refused:
         check_gpus(trials, workshop())
     assert words in refused.value.problem
+
+
+def divide(monkeypatch: pytest.MonkeyPatch, *parts: str) -> None:
+    """Two GPUs, of which the second is divided into these."""
+    see(monkeypatch, "8.0", "8.0")
+    first, second = gpu.inventory().devices
+    own = tuple(replace(second, name="Card 1 MIG 1g", uuid=part) for part in parts)
+    cards = (first, replace(second, divided=True, parts=own))
+    monkeypatch.setattr(gpu, "inventory", lambda: Inventory(cards, "535.104.05", "12.2"))
+
+
+@pytest.mark.parametrize(
+    ("which", "words"),
+    [
+        ("all", "GPU 1 (Card 1) is divided (MIG)"),
+        ("1", "Give one of its parts, `--gpu MIG-…`"),
+        ("GPU-1111", "no program can use it as a whole"),
+        ("0", None),
+        ("MIG-b", None),
+        ("MIG-c", "There is no MIG-c here"),
+    ],
+)
+def test_of_a_divided_gpu_only_parts_can_be_used(
+    which: str, words: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    divide(monkeypatch, "MIG-a", "MIG-b")
+    found = gpu_preflight.refusal(releases.find("mxnet@1.9.1"), None, (which,))
+    assert found is None if words is None else words in str(found)
+
+
+def test_a_part_is_told_from_its_gpu_and_from_its_sisters(monkeypatch: pytest.MonkeyPatch) -> None:
+    divide(monkeypatch, "MIG-a", "MIG-b")
+    assert gpu_preflight.in_order(("MIG-b", "MIG-a", "0", "MIG-b")) == ("0", "MIG-b", "MIG-a")
+    assert gpu_preflight.model(("MIG-a",)) == ["535.104.05", "Card 1 MIG 1g", "8.0"]
+    too_old = gpu_preflight.refusal(releases.find("pytorch@2.13.0"), None, ("MIG-a",))
+    assert too_old is not None and "needs driver 580.65.06" in too_old
+    divide(monkeypatch)
+    found = gpu_preflight.refusal(releases.find("mxnet@1.9.1"), None, ("1",))
+    assert "Give one of the parts that you make of it" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("allotted", "which", "words"),
+    [
+        ("1", "all", "CUDA_VISIBLE_DEVICES is '1' here: `--gpu all` would also use"),
+        ("1", "nvidia.com/gpu=all", "Give `--gpu 1`, or unset it."),
+        ("", "all", "Unset it to use them."),
+        ("NoDevFiles", "all", "GPUs that this shell was not given"),
+        ("1,0", "all", None),
+        ("GPU-0000,GPU-1111", "all", None),
+        ("1", "0", None),  # it was asked for by its name
+    ],
+)
+def test_all_is_no_more_than_what_a_shell_was_given(
+    allotted: str, which: str, words: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    see(monkeypatch, "7.0", "7.5")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", allotted)
+    found = gpu_preflight.refusal(releases.find("mxnet@1.9.1"), None, (which,))
+    assert found is None if words is None else words in str(found)
+
+
+def test_each_is_no_more_than_what_a_shell_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    see(monkeypatch, "7.0", "7.5")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    with pytest.raises(UserError, match="`--gpu each` would also use") as refused:
+        planned("mxnet", which="each")
+    assert refused.value.remedy == "Give `--gpu 0`, or unset it."
+
+
+def docker(version: str, **info: Any) -> Any:
+    api = SimpleNamespace(api_version=version)
+    return SimpleNamespace(api=api, info=lambda: {"Runtimes": {"runc": {}}, **info})
+
+
+def test_a_daemon_that_can_t_is_no_end_where_a_gpu_is_seen(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    mxnet = releases.find("mxnet@1.9.1")
+    see(monkeypatch, "7.0")
+    said = gpu_preflight.refusal(mxnet, docker("1.41"))
+    assert said is not None and said.startswith(gpu_preflight.NO_RUNTIME)
+    assert said.endswith("Or give `--engine process`: it needs no container.")
+    both = {"Runtimes": {"nvidia": {}}}
+    assert gpu_preflight.refusal(mxnet, docker("1.40", **both)) is None
+    said = gpu_preflight.refusal(mxnet, docker("1.39", **both))
+    assert said is not None and "from Docker 19.03 on" in said
+    see(monkeypatch)
+    assert gpu_preflight.refusal(mxnet, docker("1.41")) == gpu_preflight.NO_RUNTIME
+
+
+def test_what_the_driver_does_not_tell_is_no_ground(monkeypatch: pytest.MonkeyPatch) -> None:
+    card = Device("Card", None, None, index=0, uuid="GPU-0")
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.setattr(gpu, "inventory", lambda: Inventory((card,), "535.104.05"))
+    assert gpu_preflight.refusal(releases.find("mxnet@1.9.1"), None) is None
+
+
+def test_only_the_gpu_that_was_used_is_called_busy() -> None:
+    uuid = "GPU-00112233-aaaa-bbbb-cccc-445566778899"
+    cards = [
+        {"name": "A", "processes": 1, "index": 1, "digest": "other"},
+        {"name": "B", "processes": 1, "index": 3, "digest": gpu.digest_of(uuid)},
+    ]
+    machines = {"abc": {"gpus": cards}}
+    (said,) = gpu_cautions(machines, {f"gpu:{gpu.digest_of(uuid)}"})
+    assert "GPU 3 (B) was in use by another program" in said and "energy are also theirs" in said
+    (said,) = gpu_cautions(machines, {"gpu:1"})
+    assert "GPU 1 (A)" in said
+    assert gpu_cautions(machines, {"gpu:0"}) == [] and len(gpu_cautions(machines, {"gpu"})) == 2
 
 
 def test_one_gpu_named_twice_is_one(monkeypatch: pytest.MonkeyPatch) -> None:

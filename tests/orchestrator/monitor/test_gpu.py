@@ -9,7 +9,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pynvml
 import pytest
+
+from dlbench.monitor import gpu
+from dlbench.monitor.gpu import digest_of
 
 GIB = 1 << 30
 SOURCE = Path(__file__).with_name("stand_in_nvml.c")
@@ -148,6 +152,59 @@ def test_a_driver_that_is_not_loaded_is_said(driver: Path) -> None:
     assert found["samples"] and not any(found["samples"])
 
 
+@pytest.mark.parametrize(
+    ("code", "reason", "remedy"),
+    [
+        ("9", "installed but not loaded", "modprobe nvidia"),
+        ("18", "was updated, and the one before is still loaded", "Restart this machine."),
+        ("999", "NVML: ", "`nvidia-smi` says more."),
+    ],
+)
+def test_why_there_is_none_comes_with_what_to_do(
+    code: str, reason: str, remedy: str, driver: Path
+) -> None:
+    found = run(INVENTORY, driver, STAND_IN_INIT=code)["inventory"]
+    assert found["devices"] == [] and reason in found["reason"] and remedy in found["remedy"]
+
+
+@pytest.mark.parametrize(("loaded", "words"), [(True, "driver is loaded, but"), (False, "No NVID")])
+def test_a_driver_without_its_libraries_is_told_from_none(
+    loaded: bool, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gpu, "_DRIVER", tmp_path if loaded else tmp_path / "none")
+    error = pynvml.NVMLError(pynvml.NVML_ERROR_LIBRARY_NOT_FOUND)
+    assert words in str(gpu._why(pynvml, error).reason)
+
+
+def test_a_broken_gpu_hides_no_other(driver: Path) -> None:
+    found = run(INVENTORY, driver, STAND_IN_BROKEN="0")
+    assert [card["index"] for card in found["inventory"]["devices"]] == [1]
+    assert [card["index"] for card in found["machine"]["gpus"]] == [1]
+    assert run(SAMPLE, driver, "all", STAND_IN_BROKEN="0")["gpus"] == ["1"]
+
+
+def test_the_parts_of_a_divided_gpu_are_listed_and_sampled(driver: Path) -> None:
+    part = "MIG-22222222-aaaa-bbbb-cccc-222222222222"
+    whole, divided = run(INVENTORY, driver, STAND_IN_MIG="1")["inventory"]["devices"]
+    assert (whole["divided"], whole["parts"]) == (False, [])
+    (only,) = divided["parts"]
+    assert divided["divided"] and (only["index"], only["uuid"]) == (1, part)
+    assert only["name"] == "Stand-in B MIG 1g.5gb"
+    found = run(SAMPLE, driver, part, STAND_IN_MIG="1")
+    assert found["samples"][-1][0]["memory_bytes"] == GIB
+
+
+def test_a_counter_that_begins_anew_is_never_negative(driver: Path) -> None:
+    found = run(SAMPLE, driver, "0", STAND_IN_RESET="1")
+    energies = [sample[0]["energy_j"] for sample in found["samples"]]
+    assert len(energies) > 5 and all(energy >= 0.0 for energy in energies)
+
+
+def test_where_nobody_is_listed_memory_is_what_came_to_it(driver: Path) -> None:
+    found = run(SAMPLE, driver, "0", STAND_IN_NOBODY="1")
+    assert found["resources"]["gpu_memory_peak_bytes"] == GIB // 2
+
+
 def test_no_driver_at_all_is_said(tmp_path: Path) -> None:
     found = run(INVENTORY, tmp_path)
     if found["inventory"]["devices"]:
@@ -165,7 +222,10 @@ def test_the_fingerprint_names_models_not_devices(driver: Path) -> None:
     assert found["inventory"]["cuda"] == "12.2"
     machine = found["machine"]
     assert machine["gpu_driver"] == "535.104.05"
+    assert machine["gpus"][0]["digest"] == digest_of("GPU-00000000-aaaa-bbbb-cccc-000000000000")
     assert machine["gpus"][0] == {
+        "index": 0,
+        "digest": machine["gpus"][0]["digest"],
         "name": "Stand-in A",
         "memory_bytes": 8 * GIB,
         "compute": "8.6",

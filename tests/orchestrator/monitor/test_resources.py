@@ -138,8 +138,20 @@ def test_gpus_are_put_together() -> None:
     assert found.gpu_power_w_mean == 100.0
     assert found.gpu_energy_j == 200.0
     assert found.gpu_memory_peak_bytes == 40
-    unknown = summarise(samples_of(at(0, 0.0, None), at(1, 50.0, None)), phases)
-    assert unknown.gpu_memory_peak_bytes == 4000
+
+
+@pytest.mark.parametrize("own", [None, 0])
+@pytest.mark.parametrize(("in_use", "peak"), [((500, 700, 600), 200), ((500, 400, 500), None)])
+def test_what_other_programs_hold_of_a_gpu_is_not_the_trial_s(
+    own: int | None, in_use: tuple[int, ...], peak: int | None
+) -> None:
+    """Where the driver does not list the trial's processes, or lists others alone."""
+    samples = [
+        Sample(t, t, MIB, gpus=(GpuSample("0", memory_bytes=used, process_memory_bytes=own),))
+        for t, used in enumerate(in_use)
+    ]
+    found = summarise(samples_of(*samples), [Stretch("train", 0, 2)])
+    assert found.gpu_memory_peak_bytes == peak
 
 
 def test_readings_taken_less_often_hold_since_the_last() -> None:

@@ -93,6 +93,9 @@ def test_repeats_are_what_the_test_needs() -> None:
         (Choices(time_limit="soon"), "90s, 15m"),
         (Choices(cpus=0), "number from 0.01"),
         (Choices(gpu="first", devices=("cpu",)), "indices"),
+        (Choices(gpu=","), "indices"),
+        (Choices(gpu="0", devices=("cpu",)), "contradict each other"),
+        (Choices(gpu="none", devices=("gpu",)), "contradict each other"),
         (Choices(frameworks=("numpy",), devices=("gpu",)), "no packages for device 'gpu'"),
     ],
 )
