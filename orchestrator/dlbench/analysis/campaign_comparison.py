@@ -22,6 +22,7 @@ from dlbench.analysis.sessions import session_notes, within_session_difference
 from dlbench.analysis.steadiness import Steadiness, steadiness, steady_steps
 from dlbench.errors import UserError
 from dlbench.statistics.comparison import Comparison, comparable_pairs, compare
+from dlbench.statistics.intervals import Interval
 from dlbench.statistics.verdicts import judge
 from dlbench.statistics.words import count
 
@@ -109,29 +110,25 @@ class CampaignComparison:
 
     def groups(self) -> pl.DataFrame:
         """One row a group: n, median and mean with intervals, spread, why it is set apart."""
-        rows = []
-        for case in self.cases:
-            for name, summary in case.comparison.summaries.items():
-                apart = case.comparison.set_apart.get(name, ())
-                median, mean = summary.median_interval, summary.mean_interval
-                rows.append(
-                    {
-                        "workload": case.case.workload,
-                        **dict(case.case.fixed),
-                        "group": name,
-                        "n": summary.n,
-                        "failed": case.comparison.failures.get(name, (0, 0))[0],
-                        "median": summary.median,
-                        "median_low": median.low if median else None,
-                        "median_high": median.high if median else None,
-                        "mean": summary.mean,
-                        "mean_low": mean.low if mean else None,
-                        "mean_high": mean.high if mean else None,
-                        "sd": summary.sd,
-                        "iqr": summary.iqr,
-                        "set_apart": ", ".join(reason.value for reason in apart) or None,
-                    }
-                )
+        rows = [
+            {
+                "workload": case.case.workload,
+                **dict(case.case.fixed),
+                "group": name,
+                "n": summary.n,
+                "failed": case.comparison.failures.get(name, (0, 0))[0],
+                "median": summary.median,
+                **_ends("median_", summary.median_interval),
+                "mean": summary.mean,
+                **_ends("mean_", summary.mean_interval),
+                "sd": summary.sd,
+                "iqr": summary.iqr,
+                "set_apart": ", ".join(r.value for r in case.comparison.set_apart.get(name, ()))
+                or None,
+            }
+            for case in self.cases
+            for name, summary in case.comparison.summaries.items()
+        ]
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def pairs(self) -> pl.DataFrame:
@@ -140,7 +137,6 @@ class CampaignComparison:
         for case in self.cases:
             for verdict in case.comparison.verdicts:
                 effect, test = verdict.effect, verdict.test
-                around = effect.interval if effect else None
                 rows.append(
                     {
                         "workload": case.case.workload,
@@ -149,8 +145,7 @@ class CampaignComparison:
                         "second": verdict.second,
                         "verdict": verdict.decision.value,
                         "estimate": effect.estimate if effect else None,
-                        "low": around.low if around else None,
-                        "high": around.high if around else None,
+                        **_ends("", effect.interval if effect else None),
                         "shift": effect.shift if effect else None,
                         "cliffs_delta": effect.delta if effect else None,
                         "paired": effect.paired if effect else None,
@@ -160,6 +155,11 @@ class CampaignComparison:
                     }
                 )
         return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _ends(name: str, interval: Interval | None) -> dict[str, float | None]:
+    low, high = (interval.low, interval.high) if interval else (None, None)
+    return {f"{name}low": low, f"{name}high": high}
 
 
 def compare_campaigns(

@@ -253,17 +253,14 @@ def _label(workload: str, fixed: dict[str, str], several_engines: bool) -> str:
 
 
 def _conditions(row: Row) -> Conditions:
-    if row["budget_steps"] is None:
-        scale = [f"{row['budget_epochs']} epochs"]
-    else:
-        scale = [f"{row['budget_steps']} steps"]
-    scale.append(f"batch {row['batch']}")
-    scale += [f"{row['threads']} threads"] if row["threads"] is not None else []
-    scale += [f"{row['cpus']:g} cores"] if row["cpus"] is not None else []
-    if row["memory_limit_bytes"] is not None:
-        scale.append(f"{row['memory_limit_bytes'] / 2**20:g} MiB")
-    if row["train_rows"] is not None:
-        scale.append(f"{row['train_rows']:,} rows")
+    steps, threads, cpus = row["budget_steps"], row["threads"], row["cpus"]
+    memory, rows = row["memory_limit_bytes"], row["train_rows"]
+    scale = [f"{row['budget_epochs']} epochs" if steps is None else f"{steps} steps"]
+    scale += [f"batch {row['batch']}"]
+    scale += [f"{threads} threads"] if threads is not None else []
+    scale += [f"{cpus:g} cores"] if cpus is not None else []
+    scale += [f"{memory / 2**20:g} MiB"] if memory is not None else []
+    scale += [f"{rows:,} rows"] if rows is not None else []
     scale += [change for change in row["changes"].split() if not change.startswith("batch=")]
     scale += [f"weights {row['weights'][:16]}"] if row["weights"] else []
     return Conditions(str(row["machine"] or ""), str(row["data"] or ""), ", ".join(scale))

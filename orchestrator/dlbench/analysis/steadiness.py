@@ -149,43 +149,36 @@ def _of_steps(group: Group, metric: Metric, steps: StepTimes) -> list[Finding]:
 def _order(groups: Sequence[Group], metric: Metric) -> OrderEffect | None:
     """Whether the time of a trial's turn shows in its value."""
     rows = [
-        (float(row[metric.column]), group.name, row)
+        (float(row[metric.column]), group.name, (str(row["campaign"]), row["round"]), row["index"])
         for group in groups
         if group.certified and group.complete
         for row in group.measured(metric)
         if row["round"] is not None and row["index"] is not None
     ]
-    # Rounds of several campaigns follow one another.
-    turns = sorted({(str(row["campaign"]), row["round"]) for _, _, row in rows})
-    if len(turns) < 2 or len({name for _, name, _ in rows}) < 2:
-        return None
-    turn = {key: number for number, key in enumerate(turns)}
     first: dict[tuple[str, int], int] = {}
-    for _, _, row in rows:
-        key = (str(row["campaign"]), row["round"])
-        first[key] = min(first.get(key, row["index"]), row["index"])
-    keys = [(str(row["campaign"]), row["round"]) for _, _, row in rows]
+    for _, _, turn, index in rows:
+        first[turn] = min(first.get(turn, index), index)
+    if len(first) < 2 or len({name for _, name, _, _ in rows}) < 2:
+        return None
+    # Rounds of several campaigns follow one another.
+    number = {turn: i for i, turn in enumerate(sorted(first))}
+    values, names, turns, places = zip(*rows, strict=True)
     return order_effect(
-        [value for value, _, _ in rows],
-        [name for _, name, _ in rows],
-        [turn[key] for key in keys],
-        [row["index"] - first[key] for key, (_, _, row) in zip(keys, rows, strict=True)],
+        values,
+        names,
+        [number[turn] for turn in turns],
+        [place - first[turn] for place, turn in zip(places, turns, strict=True)],
         metric.kind,
     )
 
 
 def _unequal(groups: Sequence[Group], metric: Metric) -> list[Finding]:
     """Cores that differ; other programs beside one group only."""
-    findings: list[Finding | None] = [
-        Finding(Concern.UNEQUAL, sentence, 1.0) for sentence in fewer_cores(groups)
-    ]
-    others = {
-        group.name: [
-            load for row in group.measured(metric) if (load := others_percent(row)) is not None
-        ]
-        for group in groups
-    }
+    findings = [Finding(Concern.UNEQUAL, sentence, 1.0) for sentence in fewer_cores(groups)]
+    loads = {group.name: map(others_percent, group.measured(metric)) for group in groups}
+    others = {name: [load for load in own if load is not None] for name, own in loads.items()}
     middles = [float(np.median(seen)) for seen in others.values() if seen]
     if middles and max(middles) - min(middles) > _LOAD:
-        findings.append(unequal("other programs' share of the machine (%)", others))
-    return [finding for finding in findings if finding is not None]
+        found = unequal("other programs' share of the machine (%)", others)
+        findings += [found] if found else []
+    return findings

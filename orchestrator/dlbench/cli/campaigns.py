@@ -56,14 +56,7 @@ def _some(names: tuple[str, ...]) -> str:
 
 
 def _json(entry: CampaignEntry) -> dict[str, object]:
-    return {
-        "folder": str(entry.folder),
-        "label": entry.label,
-        "contenders": entry.contenders,
-        "workloads": entry.workloads,
-        "planned": entry.planned,
-        "ended": entry.ended,
-        "state": entry.state,
-        "changed": entry.changed.isoformat(timespec="seconds"),
-        "problem": entry.problem,
-    }
+    keys = ("folder", "label", "contenders", "workloads", "planned", "ended", "state", "changed",
+            "problem")  # fmt: skip
+    content = {key: getattr(entry, key) for key in keys}
+    return content | {"changed": entry.changed.isoformat(timespec="seconds")}

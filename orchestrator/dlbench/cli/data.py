@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
@@ -26,13 +27,14 @@ def list_data(json: Json = False) -> None:
     from dlbench.datasets import datasets, store
 
     here = {name: store.what_is_here(d) for name, d in datasets().items()}
+    size = {d.name: sum(item.bytes for item in d.downloads) for d in datasets().values()}
     rows = [
         {
             "name": d.name,
             "title": d.title,
             "licence": d.licence,
             "rows": d.rows,
-            "download_bytes": sum(item.bytes for item in d.downloads),
+            "download_bytes": size[d.name],
             "files": [item.name for item in d.downloads],
             "other_forms": [form.title for form in d.packagings],
             "notes": d.notes,
@@ -54,7 +56,7 @@ def list_data(json: Json = False) -> None:
             "data set": lambda d: d.name,
             ">train": lambda d: f"{d.rows[0]:,}",
             ">test": lambda d: f"{d.rows[1]:,}",
-            ">download": lambda d: megabytes(sum(item.bytes for item in d.downloads) or None),
+            ">download": lambda d: megabytes(size[d.name] or None),
             "here": lambda d: here[d.name].word,
             "origin": lambda d: d.origin,
             "licence": lambda d: d.licence,
@@ -115,15 +117,8 @@ def fetch(
             prepared = store.prepare_from(dataset, source, tell)
         else:
             prepared = store.prepare(dataset, "real", tell, again=again)
-        done.append(
-            {
-                "name": prepared.name,
-                "source": prepared.source,
-                "digest": prepared.digest,
-                "bytes": prepared.bytes,
-                "repeated": prepared.repeated,
-            }
-        )
+        keys = ("name", "source", "digest", "bytes", "repeated")
+        done.append({key: getattr(prepared, key) for key in keys})
         tell(f"{prepared.name}: ready, {megabytes(prepared.bytes)}, digest {prepared.digest[:12]}")
         if prepared.repeated:
             tell(f"{prepared.name}: {_repeated(prepared.repeated)}")
@@ -141,39 +136,28 @@ def verify(
     \b
     dlbench data verify
     """
-    from dlbench.datasets import datasets, find, store
+    from dlbench.datasets import Source, datasets, find, store
     from dlbench.errors import UserError
 
     chosen = [find(name) for name in names] if names else list(datasets().values())
-    rows = []
-    for dataset in chosen:
-        for source in ("real", "synthetic"):
-            if not store.is_prepared(dataset, source):
-                if names and source == "real":
-                    rows.append(
-                        {"name": dataset.name, "source": source, "whole": False,
-                         "problem": "It is not here.", "holds": "", "repeated": 0}
-                    )  # fmt: skip
-                continue
-            problem, found, words, repeated = "", str(source), "", 0
+    rows: list[dict[str, Any]] = []
+    for dataset, source in product(chosen, get_args(Source)):
+        row = {"name": dataset.name, "source": source, "whole": False,
+               "problem": "It is not here.", "holds": "", "repeated": 0}  # fmt: skip
+        if store.is_prepared(dataset, source):
             try:
                 data = store.verify(dataset, source)
-                found, repeated = data.source, data.repeated  # real rows may be a sample
-                own = data.rows["train"], data.rows["test"]
-                words = _counted(dataset, own, sample=found == "sample")
-                words += f"; {_repeated(repeated)}" if repeated else ""
             except UserError as error:
-                problem = str(error)
-            rows.append(
-                {
-                    "name": dataset.name,
-                    "source": found,
-                    "whole": not problem,
-                    "problem": problem,
-                    "holds": words,
-                    "repeated": repeated,
-                }
-            )
+                row["problem"] = str(error)
+            else:
+                own = data.rows["train"], data.rows["test"]
+                words = _counted(dataset, own, sample=data.source == "sample")
+                words += f"; {_repeated(data.repeated)}" if data.repeated else ""
+                row |= {"whole": True, "problem": "", "holds": words, "repeated": data.repeated}
+                row["source"] = data.source  # real rows may be a sample
+        elif not names or source == "synthetic":
+            continue
+        rows.append(row)
     if json:
         print_json(rows)
     else:

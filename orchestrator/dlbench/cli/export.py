@@ -26,19 +26,14 @@ def export(
     dlbench export results/2026-11-16_0312-quick --format archive -o quick.dlbench
     dlbench export results/2026-11-16_0312-quick --format mlflow -o mlruns
     """
+    from dataclasses import asdict
+
     from dlbench.cli.console import print_json
     from dlbench.sharing.export import export as write
 
     written = write(campaigns, format, out)
     if json:
-        print_json(
-            {
-                "v": 1,
-                "path": str(written.path),
-                "files": list(written.files),
-                "rows": written.rows,
-            }
-        )
+        print_json({"v": 1, **asdict(written)})
         return
     counted = ", ".join(f"{count:,} {name}" for name, count in written.rows.items())
     typer.echo(f"{written.path}: {counted}")

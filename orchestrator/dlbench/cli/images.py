@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import product
 from operator import itemgetter
@@ -77,15 +77,9 @@ def build(
             elif ready := venvs.ready(release, device):
                 size = ready.bytes
             done.append(
-                {
-                    "release": release.name,
-                    "device": device,
-                    "engine": workshop.engine.name,
-                    "made": not was_ready,
-                    "seconds": round(took, 3),
-                    "bytes": size,
-                }
-            )
+                {"release": release.name, "device": device, "engine": workshop.engine.name,
+                 "made": not was_ready, "seconds": round(took, 3), "bytes": size}
+            )  # fmt: skip
             verb = "was ready" if was_ready else f"made in {took:.1f} s"
             observer.note(f"{release.name} ({device}): {verb}, {megabytes(size)}")
     if json:
@@ -193,12 +187,9 @@ def verify(
         print_json(rows)
     else:
         for row in rows:
-            say(f"{row['release']} ({row['device']}): {_said(row)}", indent=2)
+            said = "; ".join(row["differences"]) or row["text"]
+            say(f"{row['release']} ({row['device']}): {said}", indent=2)
     raise typer.Exit(1 if any(row["differences"] for row in rows) else 0)
-
-
-def _said(row: Mapping[str, Any]) -> str:
-    return "; ".join(row["differences"]) or str(row["text"])
 
 
 def _library_faults(release: Release, device: str) -> list[str]:

@@ -36,24 +36,14 @@ def list_releases(
 
     releases = load_releases()
     if json:
+        keys = ("adapter", "devices", "variants", "verified", "no_gpu", "published", "origin")
         print_json(
             [
-                {
-                    "framework": r.framework,
-                    "version": r.version,
-                    "python": r.python[0],
-                    "pythons": r.python,
-                    "adapter": r.adapter,
-                    "devices": r.devices,
-                    "variants": r.variants,
-                    "verified": r.verified,
-                    "no_gpu": r.no_gpu,
-                    "published": r.published,
-                    "origin": r.origin,
-                }
+                {"framework": r.framework, "version": r.version, "python": r.python[0],
+                 "pythons": r.python, **{key: getattr(r, key) for key in keys}}
                 for r in releases
             ]
-        )
+        )  # fmt: skip
         return
     print_rows(
         releases,

@@ -87,9 +87,12 @@ class _Lines(CampaignObserver):
                 f" {certificate.first_fault}. Its numbers will not be ranked."
             )
 
-    def planned(self, trials: Sequence[Trial], done: int) -> None:
+    def _plan(self, trials: Sequence[Trial], done: int) -> None:
         self._total, self._done = len(trials), done
         self._estimate.plan(trials[done:])
+
+    def planned(self, trials: Sequence[Trial], done: int) -> None:
+        self._plan(trials, done)
         rest = f", {done} of them done" if done else ""
         self._print(f"{count(len(trials), 'trial')}{rest}")
 
@@ -220,8 +223,7 @@ class _Live(_Lines):
         self._set(f"proving {release} on {workload}")
 
     def planned(self, trials: Sequence[Trial], done: int) -> None:
-        self._total, self._done = len(trials), done
-        self._estimate.plan(trials[done:])
+        self._plan(trials, done)
         note = f"{done} of {len(trials)}"
         if self._whole is None:
             self._whole = self._progress.add_task("all trials", total=len(trials), note=note)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -65,7 +65,7 @@ def verify(
     from dlbench.cli.console import print_json
     from dlbench.environments import releases as known_releases
     from dlbench.errors import UserError, unknown
-    from dlbench.host import gpu_preflight
+    from dlbench.host import gpu_preflight, verified
     from dlbench.planning.plan import DEVICES, SETTINGS, find_contender, parse_gpus
     from dlbench.running.certificates import certify
     from dlbench.running.workshop import open_workshop
@@ -161,8 +161,9 @@ def verify(
                 if not json:
                     typer.echo(f"{label}: {_verdict(certificate)}")
                 progress(label, 1)
-    if record:
-        _record(done, device, packages, partial, gpus)
+    if record:  # into the release files; said, to be sent in, in any case
+        for line in verified.record(done, device, packages, partial, gpus or ("all",)):
+            typer.echo(line, err=True)
     if json:
         print_json(done)
     # native proves nothing: what differs there is the answer, not a failure
@@ -193,20 +194,6 @@ def _announce(names: list[str], packages: str, workshop: Workshop) -> None:
             " DLBENCH_CACHE to another disk.",
         )
     typer.echo(f"{len(needs)} environments are to be made first: {takes}.", err=True)
-
-
-def _record(
-    done: list[dict[str, Any]],
-    device: str,
-    packages: str,
-    partial: set[str],
-    gpus: tuple[str, ...],
-) -> None:
-    """Write what was proven into the release files; say it, to be sent in, in any case."""
-    from dlbench.host import verified
-
-    for line in verified.record(done, device, packages, partial, gpus or ("all",)):
-        typer.echo(line, err=True)
 
 
 @contextmanager

@@ -10,9 +10,7 @@ import typer
 from dlbench.cli.console import Json, print_json, print_rows, say
 
 app = typer.Typer(
-    help="Files of weights: show, convert.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+    help="Files of weights: show, convert.", no_args_is_help=True, rich_markup_mode=None
 )
 File = Annotated[Path, typer.Argument(help=".npz, .npy, .safetensors, .pt or .pth.")]
 
@@ -52,8 +50,8 @@ def show(file: File, json: Json = False) -> None:
             ">bytes": lambda t: f"{t.bytes:,}",
         },
     )
-    total = sum(tensor.bytes for tensor in found.tensors.values())
-    numbers = sum(tensor.values.size for tensor in found.tensors.values())
+    total = sum(t.bytes for t in found.tensors.values())
+    numbers = sum(t.values.size for t in found.tensors.values())
     say(f"{found.kind}: {len(found.tensors)} tensors, {numbers:,} numbers, {total:,} bytes.")
     for note in found.notes:
         say(note)

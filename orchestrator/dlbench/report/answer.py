@@ -192,21 +192,15 @@ def _summary(material: Material) -> Iterator[str]:
     missing = len(material.planned) - ended
     yield what + (f", {missing:,} not run yet." if missing else ".")
     yield from _failed(material)
-    refused = [group for group in material.groups if group.proof == "no"]
-    unchecked = [group for group in material.groups if group.proof == "not checked"]
-    altered = [group for group in material.groups if group.proof == "altered"]
+    refused, unchecked, altered = (
+        [group.name for group in material.groups if group.proof == proof]
+        for proof in ("no", "not checked", "altered")
+    )
     if altered:
-        names = list(dict.fromkeys(group.name for group in altered))
-        yield (
-            f"{_named(names)} {'is' if len(names) == 1 else 'are'} altered on purpose: shown apart,"
-            " never ranked."
-        )
+        yield f"{_are(altered)} altered on purpose: shown apart, never ranked."
     if refused:
-        names = list(dict.fromkeys(group.name for group in refused))
-        yield (
-            f"{_named(names)} {'is' if len(names) == 1 else 'are'} not certified for"
-            f" {count(len(refused), 'combination')}: shown apart, never ranked."
-        )
+        combinations = count(len(refused), "combination")
+        yield f"{_are(refused)} not certified for {combinations}: shown apart, never ranked."
     elif not unchecked and len(altered) < len(material.groups):
         which = "Every other model" if altered else "Every model"
         yield f"{which} was proven equal to the reference before it was timed."
@@ -249,6 +243,12 @@ def _lead(times: Comparison, best: str) -> str:
             # Where runs failed, the one that leads need not be the quicker of those that finished.
             return f", {factor:.2f} times as fast as {name}" if factor >= 1 else ""
     return ""
+
+
+def _are(names: Sequence[str]) -> str:
+    """`pytorch@2.0.1 and jax@0.4.1 are`, each named once."""
+    once = list(dict.fromkeys(names))
+    return f"{_named(once)} {'is' if len(once) == 1 else 'are'}"
 
 
 def _named(names: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dlbench.analysis.groups import Group
 from dlbench.analysis.metrics import Metric
@@ -84,40 +84,30 @@ def parts(matrix: Matrix) -> list[Matrix]:
     """Tables of few columns each, as equal as can be: none is wider than a page."""
     number = max(1, math.ceil(len(matrix.columns) / _WIDEST))
     size = math.ceil(len(matrix.columns) / number) or 1
+    slices = [slice(i, i + size) for i in range(0, max(1, len(matrix.columns)), size)]
     return [
-        Matrix(
-            matrix.title,
-            matrix.note,
-            matrix.columns[start : start + size],
-            tuple(
-                Row(row.contender, row.framework, row.cells[start : start + size])
-                for row in matrix.rows
-            ),
+        replace(
+            matrix,
+            columns=matrix.columns[own],
+            rows=tuple(replace(row, cells=row.cells[own]) for row in matrix.rows),
         )
-        for start in range(0, max(1, len(matrix.columns)), size)
+        for own in slices
     ]
 
 
 def _matrix(
-    material: Material,
-    title: str,
-    more: str,
-    columns: Sequence[tuple[Column, str, Metric]],
+    material: Material, title: str, more: str, columns: Sequence[tuple[Column, str, Metric]]
 ) -> Matrix:
     groups = {(g.name, g.case): (number, g) for number, g in enumerate(material.groups)}
-    rows = tuple(
-        Row(
-            name,
-            framework,
-            tuple(_cell(material, groups, (name, case), metric) for _, case, metric in columns),
-        )
-        for name, framework in material.contenders.items()
-    )
+    rows = []
+    for name, framework in material.contenders.items():
+        cells = (_cell(material, groups, (name, case), metric) for _, case, metric in columns)
+        rows.append(Row(name, framework, tuple(cells)))
     note = (
         f"Each cell compares with the best of its column.{more} [ ]: a 95 % interval; ( ): the"
         " range of single runs, where these are too few for one."
     )
-    return Matrix(title, note, tuple(column for column, _, _ in columns), rows)
+    return Matrix(title, note, tuple(column for column, _, _ in columns), tuple(rows))
 
 
 def _cell(
