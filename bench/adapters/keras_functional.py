@@ -113,7 +113,7 @@ def avgpool(net, node, inputs, values):
     if None in shape_of(x)[1:]:  # images of several sizes: the average of ones says how many
         ones = layers.Lambda(ops.ones_like, name="ones_" + node["name"])(x)
         padding = tuple(tuple(pad) for pad in node["padding"])
-        ones = layers.ZeroPadding2D(padding, name="padded_ones_" + node["name"])(ones)
+        ones = layers.ZeroPadding2D(padding, name="rim_" + node["name"])(ones)
         pool = layers.AveragePooling2D(size, stride, name="inside_" + node["name"])
         return layers.Lambda(
             lambda pair: pair[0] / pair[1],

@@ -126,6 +126,13 @@ def test_known_graphs_are_certified_in_pytorch(tmp_path: Path) -> None:
         ("mxnet@1.9.1", "images_of_several_sizes"),
         ("pytorch@1.0.0", "small_gradients_clipped"),
         ("tensorflow@2.21.0", "narrow_shortcuts"),  # whose kernel's gradient corrupts memory
+        ("tensorflow@2.21.0", "sparse_windows_of_several_sizes"),
+        ("tensorflow@2.21.0:fit", "maps_of_several_sizes"),
+        ("tensorflow@2.21.0:fit", "sigmoid_of_a_sigmoid"),  # it takes the other one's logits
+        ("keras@3.15.1-torch", "sigmoid_of_a_sigmoid"),
+        ("tensorflow@1.11.0", "maxima_behind_activations"),  # which it leaves out
+        ("keras@2.2.4", "maxima_behind_activations"),
+        ("keras@2.2.4", "sparse_windows_of_several_sizes"),
     ],
 )
 def test_what_an_adapter_had_wrong(release_name: str, graph: str, tmp_path: Path) -> None:

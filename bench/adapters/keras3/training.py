@@ -42,7 +42,7 @@ def per_place(name, target, output, native):
 def _without_past(output):
     """On TensorFlow a loss takes what stands before a sigmoid for the logits, whatever it is told
     that the logits are: Keras keeps it in this attribute (3.15)."""
-    if not hasattr(output, "_keras_logits"):
+    if BACKEND != "tensorflow" or not hasattr(output, "_keras_logits"):
         return output
     import tensorflow as tf
 

@@ -57,18 +57,18 @@ def first_inputs(graph):
 
 def _conv2d_layer(node, source, native):
     packed, word = _packs_pixels(node), nn.padding_word(node, source)
-    if _strides_afterwards(node, source):
-        strides = (1, 1)
-    else:
-        strides = tuple(_packed_stride(*axis) if packed else axis[1] for axis in _axes(node))
-    return layers.Conv2D(
+    afterwards = _strides_afterwards(node, source)
+    strides = tuple(_packed_stride(*axis) if packed else axis[1] for axis in _axes(node))
+    layer = layers.Conv2D(
         node["filters"],
         tuple(node["kernel"]),
-        strides=strides,
+        strides=(1, 1) if afterwards else strides,
         padding="valid" if packed else word or "valid",
         use_bias=node["bias"],
         name=node["name"],
     )
+    layer.strides_afterwards = afterwards
+    return layer
 
 
 def _batchnorm_layer(node, source, native):
@@ -127,7 +127,7 @@ LAYERS = {
 
 def _conv2d(layer, node, inputs, context):
     x = inputs[0]
-    if _strides_afterwards(node, x.shape[1:]):
+    if layer.strides_afterwards:
         down, across = node["stride"]
         return layer(nn.padded(node, x))[:, ::down, ::across]
     if _packs_pixels(node):

@@ -86,7 +86,7 @@ def certified(name: str, folder: Path) -> dict[str, list[Json]]:
     python = open_workshop("process").environment(release, "cpu")
     quiet = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
-        [python, Path(__file__).parent / "release_faults.py", folder / "requests.json"],
+        [python, Path(__file__).parent / "tensorflow_jax_faults.py", folder / "requests.json"],
         env={**os.environ, **quiet, **release.variables, "PYTHONPATH": str(CHECKOUT)},
         stdout=subprocess.PIPE,
         check=True,

@@ -1,7 +1,7 @@
 """Runs inside the environment of TensorFlow 1 or 2, Keras 3 or JAX: faults in their adapters.
 
-python release_faults.py REQUESTS     prints, for each of [fault, job, data], the checks as JSON,
-                                      up to the first that fails
+python tensorflow_jax_faults.py REQUESTS    prints the checks of each [fault, job, data] as JSON,
+                                            up to the first that fails
 
 Every fault is put in, certified and taken out again. It runs on Python 3.6.
 """
