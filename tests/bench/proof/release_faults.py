@@ -10,6 +10,7 @@ import copy
 import importlib
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 
@@ -242,9 +243,7 @@ def epochs_take_the_first_rate(graph, recipe):
 
 
 def main(requests):
-    with open(requests) as file:
-        asked = json.load(file)
-    for fault, job, folder in asked:
+    for fault, job, folder in json.loads(Path(requests).read_text()):
         plain = importlib.import_module("bench.adapters." + job["adapter"])
         adapter = Planted(plain, globals()[fault])
         adapter.set_up(options_of(job))
