@@ -126,7 +126,12 @@ class _AdamRange:
         self._shift = beta1 * self._shift + (1 - beta1) * shift
         self._squares = beta2 * self._squares + (1 - beta2) * gradient**2
         self._shift_squares = beta2 * self._shift_squares + (1 - beta2) * shift**2
-        return np.maximum(low, -limit), np.minimum(high, limit)
+        low, high = np.maximum(low, -limit), np.minimum(high, limit)
+        # a power of a beta in float32, made step by step, is off by t units, and 1 - beta^t, which
+        # is about t (1 - beta), by as much of itself in every step; the root halves it
+        unsure = _UNIT / 2 * (0.5 / (1 - beta2) + 1 / (1 - beta1))
+        wider = unsure * np.maximum(np.abs(low), np.abs(high))
+        return low - wider, high + wider
 
     def _highest(self, gradient, shift, side):
         """The largest (a + k x) / (sqrt(c + b x^2) + epsilon) of all x within the shift.

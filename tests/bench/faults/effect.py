@@ -146,7 +146,7 @@ def _batches(rows: Json, size: int, steps: int) -> list[Json]:
     """Full batches, one in which no mask counts, and a partial one."""
     count = len(next(iter(rows.values())))
     order = np.random.RandomState(5)
-    sizes = [size] * (steps - 1) + [max(2, size // 2)]
+    sizes = [size] * (steps - 1) + [min(size, max(2, size // 2))]
     batches = []
     for number, rest in enumerate(sizes):
         chosen = order.permutation(count)[:rest]

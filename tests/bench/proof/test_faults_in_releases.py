@@ -14,10 +14,14 @@ import pytest
 
 from dlbench.environments import releases, venvs
 from dlbench.planning.graph import Graph
+from dlbench.planning.plan import find_contender
 from dlbench.running.certificates import certify
 from dlbench.running.workshop import open_workshop
 from dlbench.workloads import find as find_workload
+from tests.bench.known_graphs import KNOWN
 from tests.bench.proof.faulty import job_of
+from tests.bench.proof.test_faults_in_torch import certified, check_named
+from tests.bench.proving import write_graph
 
 pytestmark = pytest.mark.slow  # four environments that nothing else of the quick tier needs
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -85,3 +89,45 @@ def test_tf_keras_1_11_multiplies_the_loss_of_maps(tmp_path: Path, loss: str, ri
     if not right:
         assert checks["loss"]["node"] == "map"
         assert checks["loss"]["error"] == pytest.approx(5, abs=1e-3)  # six rows: six times as much
+
+
+FAULTS = {
+    "frozen_layers_learn": ("frozen_trunk", "gradients", "conv2d1"),
+    "frozen_layers_drift": ("frozen_trunk", "recipe-steps", "affine1/offset"),
+    "norms_that_no_loss_reaches_move": ("nothing_needs_it", "recipe-steps", "batchnorm2/mean"),
+    "momentum_is_nesterovs": ("vgg", "recipe-steps", None),
+    "gradients_are_never_clipped": ("language_model", "adam-decay-steps", None),
+    "decay_is_missing_where_clipped": ("preactivation_bottlenecks", "recipe-steps", None),
+    "smooth_l1_is_the_squared_error": ("two_towers", "loss", "distance"),
+    "auxiliary_loss_counts_in_full": ("inception", "loss", "logits, auxiliary"),
+    "partial_batch_is_filled_up": ("lenet", "loss", "dense3"),
+    "targets_are_rounded": ("wide_and_deep", "loss", "logit"),
+    "rows_and_labels_part": ("lenet", "loss", "dense3"),
+    "pictures_are_flipped_in_training": ("lenet", "loss", "dense3"),
+    "mask_is_inverted": ("encoder_decoder", "loss", "logits"),
+    "training_reads_the_next_word": ("board", "loss", "dense1"),
+    "all_rows_are_as_long_as_the_longest": ("encoder_decoder", "forward", "logits"),
+    "weights_are_rounded_after_an_epoch": ("lenet", "long-run", None),
+    "predictions_are_of_the_epoch_before": ("lenet", "prediction", "dense3"),
+    "epochs_take_the_first_rate": ("language_model", "long-run", None),
+    "none": ("inception", None, None),
+}  # fmt: skip
+"""By fault (release_faults.py): the known graph, the first check that fails, the node it names."""
+
+
+@pytest.mark.parametrize("name", ["mxnet@1.9.1", "chainer@7.8.1", "paddlepaddle@3.3.1"])
+def test_faults_of_adapters_are_found(name: str, tmp_path: Path) -> None:
+    release, variant = find_contender(name)
+    requests = []
+    for fault, (graph, _, _) in FAULTS.items():
+        if not (tmp_path / graph).exists():
+            run = {"adapter": release.adapter, "variant": variant}
+            write_graph(tmp_path / graph, *KNOWN[graph](), 1, **run)
+        job = json.loads((tmp_path / graph / "job.json").read_text())
+        requests.append([fault, job, str(tmp_path / graph)])
+    found = certified("release_faults.py", requests, tmp_path, release)
+    for fault, (_, check, node) in FAULTS.items():
+        try:
+            check_named(found[fault], check, node)
+        except AssertionError as error:
+            raise AssertionError(f"{fault}: {found[fault][:1]}") from error

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from dlbench.environments import releases, venvs
+from dlbench.environments.releases import Release
 from tests.bench.proof.faulty import Json, job_of
 
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -41,14 +42,23 @@ FAULTS = {
 }
 
 
-def certified(program: str, requests: list[Any], folder: Path) -> dict[str, list[Json]]:
-    """The checks that failed, by fault, as this program plants them in PyTorch's environment."""
+def certified(
+    program: str, requests: list[Any], folder: Path, release: Release | None = None
+) -> dict[str, list[Json]]:
+    """The checks that failed, by fault, as this program plants them in a release: PyTorch's."""
+    release = release or releases.find("pytorch@2.13.0")
     file = folder / "requests.json"
     file.write_text(json.dumps(requests))
-    python = venvs.prepare(releases.find("pytorch@2.13.0"), "cpu").python
+    python = venvs.prepare(release, "cpu").python
     done = subprocess.run(
         [python, Path(__file__).parent / program, file],
-        env={**os.environ, "PYTHONPATH": str(CHECKOUT), "OMP_NUM_THREADS": "1"},
+        env={
+            **os.environ,
+            **release.variables,
+            "PYTHONPATH": str(CHECKOUT),
+            "OMP_NUM_THREADS": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+        },
         stdout=subprocess.PIPE,
         check=True,
     )
