@@ -26,6 +26,9 @@ ON_A_GPU = {
     " CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED",
     "PyTorch 1.13, c10/cuda/CUDACachingAllocator.cpp": "OutOfMemoryError: CUDA out of memory. Tried"
     " to allocate more than 1EB memory.",
+    "PyTorch 2.13, c10/cuda/CUDACachingAllocator.cpp": "OutOfMemoryError: CUDA out of memory."
+    " Allocation was preemptively rejected because it would exceed per_process_memory_fraction"
+    " limit. Requested size: 2.00 GiB",
     "Thrust, system/cuda/detail/malloc_and_free.h": "RuntimeError: std::bad_alloc:"
     " cudaErrorMemoryAllocation: out of memory",
     "Thrust up to CUDA 10.0": "RuntimeError: std::bad_alloc: out of memory",
@@ -79,6 +82,8 @@ ON_A_GPU = {
     " Message Summary:\n----\nResourceExhaustedError: \n\nOut of memory error on GPU 0. Cannot"
     " allocate 15.503906GB memory on GPU 0, 28.770508GB memory has been allocated and available"
     " memory is only 10.815613GB.",
+    "PaddlePaddle 2, memory/allocation/cuda_virtual_mem_allocator.cc": "MemoryError: Out of memory"
+    " error on GPU Virtual Memory 0. Cannot allocate 1.5GB memory on GPU Virtual Memory 0",
     "PaddlePaddle 2, platform/enforce.h": "OSError: (External) CUDA error(2), out of memory."
     " [Hint: 'cudaErrorMemoryAllocation'.]",
 }
