@@ -473,21 +473,6 @@ def image_captions() -> Pair:
     return _pair(g, g.dense(x, 12, name="logits"), losses=losses, optimizer=_ADAM)
 
 
-def shared_arrays() -> Pair:
-    """Inputs that are targets or masks, and arrays that several losses read."""
-    g = Graph("shared")
-    words, x, counts = g.input("words", (4,), "int32"), g.input("x", (4,)), g.input("m", (4,))
-    g.dense(g.lstm(g.embedding(words, 7, 3), 4, output="sequence"), 5, name="each")
-    g.dense(g.concat(x, counts), 4, name="all")
-    losses = [
-        _head(g, "each", "words", mask="m"),
-        recipes.loss("sigmoid-cross-entropy", "all", "x"),
-        recipes.loss("mean-squared-error", "all", "y", mask="m"),
-        recipes.loss("smooth-l1", "all", "y", mask="m", divisor=3),
-    ]
-    return _pair(g, "each", "all", losses=losses)
-
-
 def coefficients_next_to_one() -> Pair:
     """Of which float32 knows the distance from 1 to a few digits."""
     g = Graph("next-to-one")
@@ -596,6 +581,6 @@ CORNERS: tuple[Callable[[], Pair], ...] = (
     arrays_with_two_uses, heads_of_one_target, sigmoid_of_a_sigmoid,
     maxima_behind_activations, maps_of_several_sizes,
     sparse_windows_of_several_sizes,
-    image_captions, shared_arrays, coefficients_next_to_one,
+    image_captions, coefficients_next_to_one,
 )  # fmt: skip
 KNOWN: dict[str, Callable[[], Pair]] = {make.__name__: make for make in (*ARCHITECTURES, *CORNERS)}
