@@ -462,6 +462,25 @@ def narrow_shortcuts() -> Pair:
     return _pair(g, g.dense(g.globalavgpool(x), 3), optimizer=_ADAM)
 
 
+def image_captions() -> Pair:
+    """What a picture shows is the state that a sentence begins with."""
+    g = Graph("captions")
+    seen = g.globalavgpool(g.relu(g.conv2d(g.input("image", (6, 6, 3)), 8, 3)))
+    start = (g.tanh(g.dense(seen, 6)), g.dense(seen, 6))
+    words, length = g.input("words", (5,), "int32"), g.input("length", (), "int32")
+    x = g.lstm(g.embedding(words, 12, 4), 6, initial=start, lengths=length, output="sequence")
+    losses = [_head(g, "logits", "next", mask="mask")]
+    return _pair(g, g.dense(x, 12, name="logits"), losses=losses, optimizer=_ADAM)
+
+
+def coefficients_next_to_one() -> Pair:
+    """Of which float32 knows the distance from 1 to a few digits."""
+    g = Graph("next-to-one")
+    x = g.dropout(g.tanh(g.dense(g.input("x", (4,)), 5)), 0.999)
+    return _pair(g, g.add(g.dense(x, 3), g.dense("x", 3)),
+                 optimizer=recipes.adam(1, beta1=0.999, beta2=0.99999), clip=1e-7)  # fmt: skip
+
+
 def images_of_several_sizes() -> Pair:
     g = Graph("sizes")
     x = g.input("image", (6, 7, 2), sizes=((6, 7), (9, 5), (4, 12)))
@@ -562,5 +581,6 @@ CORNERS: tuple[Callable[[], Pair], ...] = (
     arrays_with_two_uses, heads_of_one_target, sigmoid_of_a_sigmoid,
     maxima_behind_activations, maps_of_several_sizes,
     sparse_windows_of_several_sizes,
+    image_captions, coefficients_next_to_one,
 )  # fmt: skip
 KNOWN: dict[str, Callable[[], Pair]] = {make.__name__: make for make in (*ARCHITECTURES, *CORNERS)}

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from bench import data, verify
+from bench.adapters.base import Prepared
 from bench.ops import trained_nodes
 from bench.trial import options_of
 from bench.weights import is_frozen
@@ -86,9 +87,16 @@ def _in_training(altered):
 
     def fault(graph, recipe):
         def around(model):
-            step = model.train_step
-            model.train_step = lambda batch: step(altered(graph, recipe, dict(batch)))
-            model.prepared = lambda batch: batch
+            step, epoch = model.train_step, model.train_epoch
+
+            def mistaken(batch):
+                own = isinstance(batch, Prepared)  # made by the epoch, of what was altered
+                return step(batch if own else altered(graph, recipe, dict(batch)))
+
+            model.train_step = mistaken
+            model.train_epoch = lambda batches, on_step: epoch(
+                (altered(graph, recipe, dict(batch)) for batch in batches), on_step
+            )
 
         return around
 
@@ -130,11 +138,12 @@ def mask_is_inverted(graph, recipe, batch):
 
 @_in_training
 def training_reads_the_next_word(graph, recipe, batch):
+    words = {}
     for node in graph["nodes"]:
         if node["op"] == "embedding":
             name = node["inputs"][0]
-            batch[name] = (batch[name] + 1) % np.int32(node["vocabulary"])
-    return batch
+            words[name] = min(node["vocabulary"], words.get(name, 1 << 20))
+    return dict(batch, **{n: (batch[n] + 1) % np.int32(most) for n, most in words.items()})
 
 
 def all_rows_are_as_long_as_the_longest(graph, recipe):

@@ -96,7 +96,7 @@ FAULTS = {
     "frozen_layers_drift": ("frozen_trunk", "recipe-steps", "affine1/offset"),
     "norms_that_no_loss_reaches_move": ("nothing_needs_it", "recipe-steps", "batchnorm2/mean"),
     "momentum_is_nesterovs": ("vgg", "recipe-steps", None),
-    "gradients_are_never_clipped": ("language_model", "adam-decay-steps", None),
+    "gradients_are_never_clipped": ("language_model", "long-run", None),
     "decay_is_missing_where_clipped": ("preactivation_bottlenecks", "recipe-steps", None),
     "smooth_l1_is_the_squared_error": ("two_towers", "loss", "distance"),
     "auxiliary_loss_counts_in_full": ("inception", "loss", "logits, auxiliary"),
