@@ -145,7 +145,8 @@ def spent_after(nodes, kept):
     last = {}
     for node in nodes:
         made = [node["name"]] + extras_of(node)
-        last.update(dict.fromkeys(sources(node) + made, node["name"]))
+        lengths = [node["lengths"]] if node.get("lengths") else []
+        last.update(dict.fromkeys(sources(node) + lengths + made, node["name"]))
     spent = {node["name"]: [] for node in nodes}
     for name, node in last.items():
         if name not in kept:

@@ -130,7 +130,7 @@ class _AdamRange:
         # a power of a beta in float32, made step by step, is off by t units, and 1 - beta^t, which
         # is about t (1 - beta), by as much of itself in every step; the root halves it
         unsure = _UNIT / 2 * (0.5 / (1 - beta2) + 1 / (1 - beta1))
-        wider = unsure * np.maximum(np.abs(low), np.abs(high))
+        wider = unsure / 2 * np.maximum(np.abs(low), np.abs(high))  # what counts is high - low
         return low - wider, high + wider
 
     def _highest(self, gradient, shift, side):

@@ -89,9 +89,19 @@ def test_adam_is_left_little_more_room_than_some_gradients_take(optimizer: Any) 
 def test_the_first_step_of_adam_has_no_room_but_for_rounding_alone() -> None:
     """Its length is the learning rate, whatever the gradient: only the sign can be another."""
     gradients = np.array([[1.0, -0.02, 1e-6]])
-    _, room = _walked(recipes.adam(RATE), gradients, [1e-4])[0]
-    assert (room[:2] < 1e-6 * RATE).all()
+    _, room = _walked(recipes.adam(RATE, beta2=0.9), gradients, [1e-4])[0]
+    assert (room[:2] < 2e-6 * RATE).all()
     assert room[2] == pytest.approx(2 * RATE, rel=1e-3)
+
+
+@pytest.mark.parametrize(("beta2", "share"), [(0.999, 3e-5), (0.99999, 3e-3)])
+def test_powers_of_a_beta_next_to_one_are_known_to_float32(beta2: float, share: float) -> None:
+    """The powers of Paddle's Adam are products in float32: 1 - beta2^t has few digits left."""
+    _, room = _walked(recipes.adam(RATE, beta2=beta2), np.array([[1.0, -0.02]]), [1e-4])[0]
+    assert room == pytest.approx(share * RATE, rel=0.05)
+    powers = np.multiply.accumulate(np.full(60, np.float32(beta2)))
+    exact = 1 - float(np.float32(beta2)) ** np.arange(1, 61)
+    assert np.abs(np.sqrt((1 - powers) / exact) - 1).max() < share
 
 
 def test_a_step_that_is_undone_leaves_no_trace() -> None:
