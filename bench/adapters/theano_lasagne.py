@@ -194,13 +194,21 @@ def unbroadcast(x):
 
 
 def average_pool(node, x, size):
-    """The average over what is inside the padding: Theano's own has no gradient."""
+    """The average over what is inside the padding: Theano's own has no gradient.
+
+    `size` is None, None where images come in several sizes.
+    """
     pads = [(0, 0), (0, 0)] + [tuple(p) for p in node["padding"]]
     padded = lasagne.theano_extensions.padding.pad(x, pads[2:], batch_ndim=2)
-    height, width = size
-    ones = np.pad(np.ones((1, 1, height, width), np.float32), pads, "constant")
+    if None in size:
+        inside = T.ones_like(x[:1, :1])
+        ones = lasagne.theano_extensions.padding.pad(inside, pads[2:], batch_ndim=2)
+    else:
+        height, width = size
+        ones = np.pad(np.ones((1, 1, height, width), np.float32), pads, "constant")
+        ones = T.constant(ones)
     pool = {"ws": tuple(node["size"]), "stride": tuple(node["stride"]), "ignore_border": True}
-    counted = pool_2d(T.constant(ones), mode="sum", **pool)
+    counted = pool_2d(ones, mode="sum", **pool)
     return pool_2d(padded, mode="sum", **pool) / T.patternbroadcast(
         counted, (True, True, False, False)
     )
