@@ -23,6 +23,8 @@ _DARKEST = 4.0
 """The ratio from which a cell is as dark as cells get."""
 _WIDEST = 5
 """Columns of one table: so many fit on a page of paper."""
+_AHEAD = "best so far", "ahead"
+"""Word and state of the first of a column that is not shown to be better than any other."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Cell:
     marks: tuple[str, ...] = ()
     """What weakens it: outliers, throttling, …"""
     state: str = ""
-    """`best`, `worse3`, `failed`, `apart`, `empty`, or nothing."""
+    """`best`, `ahead`, `worse3`, `failed`, `apart`, `empty`, or nothing."""
     group: int | None = None
     """Which of `Material.groups` it is of."""
 
@@ -131,7 +133,8 @@ def _cell(
     if not group.certified:
         main, state = group.unranked, "apart"
     elif best == group.name:
-        main, details, state = middle, (value.span, "best"), "best"
+        word, state = ("best", "best") if _is_shown(material, group, metric) else _AHEAD
+        main, details = middle, (value.span, word)
     elif relation is None:
         main, state = "not comparable", "apart"
     else:
@@ -145,6 +148,14 @@ def _cell(
         state,
         number,
     )
+
+
+def _is_shown(material: Material, group: Group, metric: Metric) -> bool:
+    """Whether the first of a column is shown to be better than any other, or has no rival."""
+    comparison = material.comparison(group.case, metric)
+    tested = comparison.tested if comparison else ()
+    rivals = [verdict for verdict in tested if group.name in (verdict.first, verdict.second)]
+    return not rivals or any(v.different and v.won_by(group.name) for v in rivals)
 
 
 def said(relation: Relation, metric: Metric, *, tested: bool) -> tuple[str, str]:

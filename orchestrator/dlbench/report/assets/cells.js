@@ -59,12 +59,20 @@ export function cellOf(metric, caseNumber, contender) {
   }
   const other = opponent(metric, number, state.baseline);
   if (other === contender) {
-    return { ...cell, kind: "best", main: value, details: [...aroundOf(metric, number), state.baseline === null ? "best" : "baseline"] };
+    const [kind, word] = state.baseline !== null ? ["best", "baseline"] : isShown(metric, caseNumber, contender) ? ["best", "best"] : ["ahead", "best so far"];
+    return { ...cell, kind, main: value, details: [...aroundOf(metric, number), word] };
   }
   const verdict = other === null ? null : verdictOn(metric, caseNumber, contender, other);
   if (verdict === null) return { ...cell, kind: "apart", main: value, details: [missing(metric, caseNumber)] };
   const [main, interval] = said(metric, verdict);
   return { ...cell, kind: shade(metric, verdict), main, details: [interval, value], verdict };
+}
+
+/** Whether the first of a column is shown to be better than any other, or has no rival. */
+function isShown(metric, caseNumber, contender) {
+  const verdicts = page.contenders.map((_, other) => (other === contender ? null : verdictOn(metric, caseNumber, other, contender)));
+  const rivals = verdicts.filter((verdict) => verdict !== null && verdict.decision !== "not comparable");
+  return rivals.length === 0 || rivals.some(({ decision }) => decision === "worse");
 }
 
 /** Why a cell has nothing to be compared with. */
@@ -87,10 +95,10 @@ export function togetherOf(metric, cells) {
     const group = page.groups[cell.group];
     runs += group?.trials ?? 0;
     failed += group ? group.trials - group.complete : 0;
-    if (cell.kind === "best") estimates.push(metric.ratio ? 1 : 0);
+    if (cell.kind === "best" || cell.kind === "ahead") estimates.push(metric.ratio ? 1 : 0);
     else if (cell.verdict && cell.verdict.estimate !== null) estimates.push(cell.verdict.estimate);
     const word = cell.verdict ? wordOf(metric, cell.verdict.decision)
-      : { best: state.baseline === null ? "best" : "baseline", failed: "failed", empty: "missing" }[cell.kind] ?? "not comparable";
+      : { best: state.baseline === null ? "best" : "baseline", ahead: "best so far", failed: "failed", empty: "missing" }[cell.kind] ?? "not comparable";
     tally.set(word, (tally.get(word) ?? 0) + 1);
   }
   const whole = { words: [...tally].map(([word, n]) => `${word} ${n}`), lost: failed ? `${failed} of ${runs} runs failed` : "" };
