@@ -133,7 +133,7 @@ def _cell(
     if not group.certified:
         main, state = group.unranked, "apart"
     elif best == group.name:
-        word, state = ("best", "best") if _is_shown(material, group, metric) else _AHEAD
+        word, state = ("best", "best") if _beats_any(material, group, metric) else _AHEAD
         main, details = middle, (value.span, word)
     elif relation is None:
         main, state = "not comparable", "apart"
@@ -150,7 +150,7 @@ def _cell(
     )
 
 
-def _is_shown(material: Material, group: Group, metric: Metric) -> bool:
+def _beats_any(material: Material, group: Group, metric: Metric) -> bool:
     """Whether the first of a column is shown to be better than any other, or has no rival."""
     comparison = material.comparison(group.case, metric)
     tested = comparison.tested if comparison else ()

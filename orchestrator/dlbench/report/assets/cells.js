@@ -59,7 +59,7 @@ export function cellOf(metric, caseNumber, contender) {
   }
   const other = opponent(metric, number, state.baseline);
   if (other === contender) {
-    const [kind, word] = state.baseline !== null ? ["best", "baseline"] : isShown(metric, caseNumber, contender) ? ["best", "best"] : ["ahead", "best so far"];
+    const [kind, word] = state.baseline !== null ? ["best", "baseline"] : beatsAny(metric, caseNumber, contender) ? ["best", "best"] : ["ahead", "best so far"];
     return { ...cell, kind, main: value, details: [...aroundOf(metric, number), word] };
   }
   const verdict = other === null ? null : verdictOn(metric, caseNumber, contender, other);
@@ -69,7 +69,7 @@ export function cellOf(metric, caseNumber, contender) {
 }
 
 /** Whether the first of a column is shown to be better than any other, or has no rival. */
-function isShown(metric, caseNumber, contender) {
+function beatsAny(metric, caseNumber, contender) {
   const verdicts = page.contenders.map((_, other) => (other === contender ? null : verdictOn(metric, caseNumber, other, contender)));
   const rivals = verdicts.filter((verdict) => verdict !== null && verdict.decision !== "not comparable");
   return rivals.length === 0 || rivals.some(({ decision }) => decision === "worse");
