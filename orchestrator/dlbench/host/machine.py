@@ -113,6 +113,8 @@ def gpu_cautions(machines: Mapping[str, Mapping[str, Any]], devices: Collection[
             users = card.get("processes")
             index = card.get("index", place)
             used = not {"gpu", f"gpu:{index}", f"gpu:{card.get('digest')}"}.isdisjoint(devices)
+            if "digest" not in card:  # of an older campaign: which GPU a UUID names is not known
+                used = used or any(not name[4:].isdigit() for name in devices if ":" in name)
             if used and isinstance(users, int) and users > 0:
                 others = "another program" if users == 1 else f"{users} other programs"
                 sentences.append(

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from dlbench.monitor.gpu import digest_of
 from dlbench.report.answer import answer
 from dlbench.report.beside_numbers import cautions_of, of_case
 from dlbench.report.charts.speed_ups import speed_ups
@@ -136,6 +137,18 @@ def test_the_plan_tells_which_gpu_was_used(given: list[str], said: bool, tmp_pat
     material(tmp_path, [Cell("a@1", around(2.0), device="gpu")], gpus)
     plan = tmp_path / "c" / "plan.jsonl"
     lines = [{**json.loads(line), "gpus": given} for line in plan.read_text().splitlines()]
+    plan.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert bool(cautions_of(load(tmp_path / "c"))) is said
+
+
+@pytest.mark.parametrize(("busy", "said"), [("GPU-1234", True), ("GPU-5678", False)])
+def test_a_uuid_tells_which_gpu_was_used(busy: str, said: bool, tmp_path: Path) -> None:
+    other = "GPU-5678" if busy == "GPU-1234" else "GPU-1234"
+    gpus = [{"name": "A", "processes": 2, "digest": digest_of(busy)},
+            {"name": "B", "processes": 0, "digest": digest_of(other)}]  # fmt: skip
+    material(tmp_path, [Cell("a@1", around(2.0), device="gpu")], gpus)
+    plan = tmp_path / "c" / "plan.jsonl"
+    lines = [{**json.loads(line), "gpus": ["GPU-1234"]} for line in plan.read_text().splitlines()]
     plan.write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert bool(cautions_of(load(tmp_path / "c"))) is said
 
