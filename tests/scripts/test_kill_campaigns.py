@@ -6,12 +6,13 @@ import importlib
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from dlbench.campaigns.folder import Campaign
-from dlbench.engines import leftovers
+from dlbench.engines import cgroups, leftovers
 
 CAMPAIGN = Path(__file__).parents[1] / "orchestrator/campaigns/stored-0.1.0"
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "kill_campaigns.py"
@@ -40,9 +41,11 @@ def test_it_sees_what_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     first, second = campaign.trials()
     shutil.copytree(campaign.trial_folder(first.id), folder / "attempts" / f"{first.id}-1")
     (campaign.trial_folder(second.id) / "trial.json").unlink()
-    mark = leftovers.mark(campaign.about().id, first.id)
+    mark = cgroups.group_name(campaign.about().id, first.id)
     left = subprocess.Popen(["sleep", "60"], env={leftovers.MARK: mark, "PATH": "/usr/bin:/bin"})
     try:
+        while mark.encode() not in Path(f"/proc/{left.pid}/environ").read_bytes():
+            time.sleep(0.01)  # a process is there a moment before its environment is
         script._wait_for_orphans(campaign.about().id, None, count)
     finally:
         left.kill()

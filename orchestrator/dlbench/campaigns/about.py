@@ -91,7 +91,8 @@ _GPU = either(label, record({"name": optional(label), "memory_bytes": optional(B
                             "compute": optional(label), "processes": optional(whole()),
                             "persistence": optional(flag), "ecc": optional(flag),
                             "clock_mhz": optional(whole()),
-                            "clock_limit_mhz": optional(whole())}))  # fmt: skip
+                            "clock_limit_mhz": optional(whole()), "index": optional(whole()),
+                            "digest": optional(identity)}))  # fmt: skip
 _WORDS = (
     "architecture", "cpu_model", "governor", "kernel", "os", "virtualisation", "runtime",
     "gpu_driver",

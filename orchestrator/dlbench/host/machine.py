@@ -13,7 +13,7 @@ import platform
 import re
 import statistics
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -101,21 +101,30 @@ class Noise:
         return self.p95_ms / self.median_ms
 
 
+def used_gpus(
+    machine: Mapping[str, Any], devices: Collection[str]
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The GPUs, each with its index, that trials on these devices may have used: `gpu:1`, `gpu:`
+    and the digest of a UUID, or `gpu` where it is not known which."""
+    by_uuid = any(not name[4:].isdigit() for name in devices if name.startswith("gpu:"))
+    for place, card in enumerate(machine.get("gpus") or ()):
+        if not isinstance(card, Mapping):
+            continue
+        index = place if card.get("index") is None else card["index"]
+        digest = card.get("digest")  # without one, any UUID may name this GPU
+        named = {"gpu", f"gpu:{index}", f"gpu:{digest}"}
+        if not named.isdisjoint(devices) or (digest is None and by_uuid):
+            yield index, card
+
+
 def gpu_cautions(machines: Mapping[str, Mapping[str, Any]], devices: Collection[str]) -> list[str]:
-    """What other programs did on the GPUs that trials on these devices used: `gpu:1`, `gpu:` and
-    the digest of a UUID, or `gpu` where it is not known which."""
+    """What other programs did on the GPUs that trials on these devices used."""
     sentences = []
     for digest, machine in machines.items():
         which = f"Machine {digest[:6]}" if len(machines) > 1 else "The machine"
-        for place, card in enumerate(machine.get("gpus") or ()):
-            if not isinstance(card, Mapping):
-                continue
+        for index, card in used_gpus(machine, devices):
             users = card.get("processes")
-            index = card.get("index", place)
-            used = not {"gpu", f"gpu:{index}", f"gpu:{card.get('digest')}"}.isdisjoint(devices)
-            if "digest" not in card:  # of an older campaign: which GPU a UUID names is not known
-                used = used or any(not name[4:].isdigit() for name in devices if ":" in name)
-            if used and isinstance(users, int) and users > 0:
+            if isinstance(users, int) and users > 0:
                 others = "another program" if users == 1 else f"{users} other programs"
                 sentences.append(
                     f"{which}'s GPU {index} ({card.get('name')}) was in use by {others} when the"

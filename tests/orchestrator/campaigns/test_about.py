@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from dlbench.campaigns.about import CampaignAbout
 from dlbench.errors import UserError
+from dlbench.monitor.gpu import GpuCard
 from dlbench.planning.choices import Choices
 
 ABOUT = CampaignAbout(
@@ -44,9 +46,10 @@ def test_another_version_is_refused_by_the_name_of_the_file() -> None:
 
 def test_how_the_machine_s_gpus_were_is_read_again() -> None:
     """It has to stand beside the numbers: a GPU in use makes times longer."""
-    card = {
-        "name": "A card", "memory_bytes": 8 << 30, "compute": "8.6", "processes": 2,
-        "persistence": True, "ecc": False, "clock_mhz": 1410, "clock_limit_mhz": 1980,
-    }  # fmt: skip
+    card = asdict(GpuCard(
+        name="A card", memory_bytes=8 << 30, compute="8.6", processes=2, persistence=True,
+        ecc=False, clock_mhz=1410, clock_limit_mhz=1980, index=1, digest="0123456789abcdef",
+    ))  # fmt: skip
+    assert None not in card.values()  # a new field needs a value here, and a reader
     about = CampaignAbout("abc", machine={"digest": "d", "gpus": [card, "invented"]})
     assert again(about) == about

@@ -143,7 +143,7 @@ def test_a_scale_counts_more_than_the_suite_and_the_user_more_than_both(tmp_path
         ("[workload.digit-cnn]\nepochs = 3", "Did you mean 'digits-cnn'"),
         ("[scales.smoke.workload.digit-cnn]\nepochs = 3", "Did you mean 'digits-cnn'"),
         ("[recipe]\nbach = 3", "no field 'bach'. Did you mean 'batch'"),
-        ("[sweep]\n'optimizer.lr' = [-1]", "lr of -1.0 is outside its range, above 0"),
+        ("[sweep]\n'optimizer.lr' = [-1]", "lr of -1.0 is outside its range, from 1e-20"),
     ],
 )
 def test_what_a_suite_can_not_say_is_refused(tmp_path: Path, text: str, words: str) -> None:

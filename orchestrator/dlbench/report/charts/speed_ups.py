@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from dlbench.analysis.groups import Group
 from dlbench.analysis.metrics import TRAINING
 from dlbench.analysis.results import ALPHA
+from dlbench.host.machine import used_gpus
 from dlbench.report.beside_numbers import used_devices
 from dlbench.report.material import Material
 from dlbench.report.tables import Chart, Row
@@ -61,8 +60,8 @@ def _models(material: Material) -> str:
     names = [
         str(card.get("name"))
         for machine in material.results.machines().values()
-        for index, card in enumerate(machine.get("gpus") or ())
-        if isinstance(card, Mapping) and card.get("name") and used & {"gpu", f"gpu:{index}"}
+        for _, card in used_gpus(machine, used)
+        if card.get("name")
     ]
     return f" GPU: {listing(list(dict.fromkeys(names)))}." if names else ""
 
