@@ -10,6 +10,7 @@ times a factor; a floor stands below, for graphs in which nothing moves.
 
 import numpy as np
 
+from bench.reference.layers import OPERATIONS, batchnorm, batchnorm_backward
 from bench.reference.model import Reference
 
 FACTOR = 10.0
@@ -17,6 +18,8 @@ FACTOR = 10.0
 UNIT = float(np.finfo(np.float32).eps)
 LEAN = 4e-6
 """Of a node's largest value: nearer to a kink than this, rounding may decide."""
+_NO_TARGET = {"softmax-cross-entropy": -1, "sigmoid-cross-entropy": 0}
+"""What to aim at so that of the loss's gradient, p - t, only p is left."""
 _NOISE = UNIT * np.random.RandomState(7).normal(size=1 << 19)
 
 
@@ -26,6 +29,7 @@ class Disturbed(Reference):
     def __init__(self, graph, recipe, seed, lean):
         self._places = np.random.RandomState(seed)
         self._lean = lean
+        self.operations = dict(OPERATIONS, batchnorm=(batchnorm, self._norm_backward))
         super(Disturbed, self).__init__(graph, recipe, seed, np.float64, {})
 
     def _passed(self, name, value):
@@ -33,6 +37,26 @@ class Disturbed(Reference):
 
     def _returned(self, name, gradient):
         return self._moved(gradient)
+
+    def _loss(self, name, output, target, mask, divisor=None):
+        loss, gradient = super(Disturbed, self)._loss(name, output, target, mask, divisor)
+        if name in _NO_TARGET:  # x - x and p - 1 of a sure prediction come to next to nothing
+            nothing = np.full_like(target, _NO_TARGET[name])
+            _, terms = super(Disturbed, self)._loss(name, output, nothing, mask, divisor)
+            gradient = gradient + terms * self._noise(terms.size).reshape(terms.shape)
+            loss += UNIT * float((terms * np.abs(output)).sum())
+        return loss, gradient
+
+    def _norm_backward(self, node, cache, dy):
+        """Its result is a difference that may come to next to nothing: each term is rounded."""
+        (dx,), grads = batchnorm_backward(node, cache, dy)
+        hat, scale, gamma, training = cache
+        if training:
+            rows = dy.size // dy.shape[-1]
+            terms = np.abs(dy) + (np.abs(grads["beta"]) + np.abs(hat * grads["gamma"])) / rows
+            terms *= np.abs(gamma * scale)
+            dx = dx + terms * self._noise(dx.size).reshape(dx.shape)
+        return [dx], grads
 
     def _moved(self, value):
         flat = value.ravel()

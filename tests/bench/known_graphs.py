@@ -374,6 +374,23 @@ def long_chain() -> Pair:
     return _pair(g, g.dense(x, 3), optimizer=_ADAM)
 
 
+def norms_of_two_values() -> Pair:
+    """Normalised, two values are always -1 and 1: the true gradient before a norm is nothing."""
+    g = Graph("two-values")
+    x = g.conv2d(g.input("image", (2, 1, 3)), 4, 1)
+    for _ in range(3):
+        x = g.batchnorm(x)
+    return _pair(g, g.dense(g.flatten(g.conv2d(x, 3, 1)), 5), batch=1)
+
+
+def norms_in_a_row() -> Pair:
+    g = Graph("norms")
+    x = g.dense(g.input("x", (5,)), 4)
+    for _ in range(25):
+        x = g.batchnorm(x)
+    return _pair(g, g.dense(x, 3), batch=6)
+
+
 def extreme_attributes() -> Pair:
     g = Graph("extremes")
     x = g.conv2d(g.input("image", (9, 2, 1)), 3, (1, 2), stride=(1, 2))
@@ -575,7 +592,8 @@ ARCHITECTURES: tuple[Callable[[], Pair], ...] = (
 CORNERS: tuple[Callable[[], Pair], ...] = (
     one_node, one_pixel, one_class_one_word_one_step, repeated_readers, states_everywhere,
     nothing_needs_it, all_weights_zero, large_logits, autoencoder, board, names, frozen_trunk,
-    flattened_everything, long_chain, one_value_before_a_norm, steep_beside_flat,
+    flattened_everything, long_chain, one_value_before_a_norm, norms_of_two_values,
+    norms_in_a_row, steep_beside_flat,
     large_from_the_start, small_dropout, dropout_between_relus, uneven_paddings,
     small_gradients_clipped, extreme_attributes, narrow_shortcuts, images_of_several_sizes,
     arrays_with_two_uses, heads_of_one_target, sigmoid_of_a_sigmoid,
