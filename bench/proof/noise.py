@@ -8,9 +8,11 @@ What these disturbed copies differ by from the exact one is what a right release
 times a factor; a floor stands below, for graphs in which nothing moves.
 """
 
+import functools
+
 import numpy as np
 
-from bench.reference.layers import OPERATIONS, batchnorm, batchnorm_backward
+from bench.reference.layers import OPERATIONS
 from bench.reference.model import Reference
 
 FACTOR = 10.0
@@ -29,7 +31,12 @@ class Disturbed(Reference):
     def __init__(self, graph, recipe, seed, lean):
         self._places = np.random.RandomState(seed)
         self._lean = lean
-        self.operations = dict(OPERATIONS, batchnorm=(batchnorm, self._norm_backward))
+        self.operations = dict(OPERATIONS)
+        self.operations["batchnorm"] = OPERATIONS["batchnorm"][0], self._norm_backward
+        for op in ("tanh", "sigmoid"):
+            self.operations[op] = self._squashing(op), OPERATIONS[op][1]
+        forward, backward = OPERATIONS["lstm"]
+        self.operations["lstm"] = functools.partial(forward, passed=self._gate), backward
         super(Disturbed, self).__init__(graph, recipe, seed, np.float64, {})
 
     def _passed(self, name, value):
@@ -47,9 +54,21 @@ class Disturbed(Reference):
             loss += UNIT * float((terms * np.abs(output)).sum())
         return loss, gradient
 
+    def _gate(self, value):
+        return self._moved(value)
+
+    def _squashing(self, op):
+        """Its slope holds 1 - y, of which next to nothing is left where y is nearly 1."""
+
+        def forward(*arguments):
+            value, y = OPERATIONS[op][0](*arguments)
+            return value, self._moved(y)
+
+        return forward
+
     def _norm_backward(self, node, cache, dy):
         """Its result is a difference that may come to next to nothing: each term is rounded."""
-        (dx,), grads = batchnorm_backward(node, cache, dy)
+        (dx,), grads = OPERATIONS["batchnorm"][1](node, cache, dy)
         hat, scale, gamma, training = cache
         if training:
             rows = dy.size // dy.shape[-1]
@@ -82,6 +101,9 @@ class DisturbedBackward(Disturbed):
         super(DisturbedBackward, self).__init__(graph, recipe, seed, 0.0)
 
     def _passed(self, name, value):
+        return value
+
+    def _gate(self, value):
         return value
 
 

@@ -13,8 +13,12 @@ def sigmoid(x):
     return np.where(x >= 0, 1 / (1 + z), z / (1 + z)).astype(x.dtype)
 
 
-def forward(node, x, p, lengths=None, initial=None):
-    """(sequence [B,T,H], last h, last c, cache)."""
+def _unchanged(value):
+    return value
+
+
+def forward(node, x, p, lengths=None, initial=None, passed=_unchanged):
+    """(sequence [B,T,H], last h, last c, cache). `passed` may disturb the gates."""
     batch, steps, _ = x.shape
     units = node["units"]
     h, c = initial or [np.zeros((batch, units), x.dtype)] * 2
@@ -23,10 +27,10 @@ def forward(node, x, p, lengths=None, initial=None):
     trace = []
     for t in range(steps):
         z = fed[:, t] + h @ p["recurrent_kernel"]
-        i, f, o = (sigmoid(z[:, k * units : (k + 1) * units]) for k in (0, 1, 3))
-        g = np.tanh(z[:, 2 * units : 3 * units])
+        i, f, o = (passed(sigmoid(z[:, k * units : (k + 1) * units])) for k in (0, 1, 3))
+        g = passed(np.tanh(z[:, 2 * units : 3 * units]))
         new_c = f * c + i * g
-        squashed = np.tanh(new_c)
+        squashed = passed(np.tanh(new_c))
         new_h = o * squashed
         live = np.ones((batch, 1), bool) if lengths is None else (t < lengths)[:, None]
         trace.append((i, f, g, o, c, h, squashed, live))
