@@ -28,11 +28,14 @@ _NOISE = UNIT * np.random.RandomState(7).normal(size=1 << 19)
 class Disturbed(Reference):
     """The reference in float64 with a unit of float32 added to whatever passes."""
 
+    forwards = True
+    """Whether values are moved, too, not gradients alone."""
+
     def __init__(self, graph, recipe, seed, lean):
         self._places = np.random.RandomState(seed)
         self._lean = lean
         self.operations = dict(OPERATIONS)
-        self.operations["batchnorm"] = OPERATIONS["batchnorm"][0], self._norm_backward
+        self.operations["batchnorm"] = self._norm, self._norm_backward
         for op in ("tanh", "sigmoid"):
             self.operations[op] = self._squashing(op), OPERATIONS[op][1]
         forward, backward = OPERATIONS["lstm"]
@@ -40,7 +43,7 @@ class Disturbed(Reference):
         super(Disturbed, self).__init__(graph, recipe, seed, np.float64, {})
 
     def _passed(self, name, value):
-        return self._moved(value)
+        return self._gate(value)
 
     def _returned(self, name, gradient):
         return self._moved(gradient)
@@ -55,7 +58,7 @@ class Disturbed(Reference):
         return loss, gradient
 
     def _gate(self, value):
-        return self._moved(value)
+        return self._moved(value) if self.forwards else value
 
     def _squashing(self, op):
         """Its slope holds 1 - y, of which next to nothing is left where y is nearly 1."""
@@ -65,6 +68,16 @@ class Disturbed(Reference):
             return value, self._moved(y)
 
         return forward
+
+    def _norm(self, node, inputs, *given):
+        """Its mean is rounded, so that what is left of equal values does not sum up to zero."""
+        value, cache = OPERATIONS["batchnorm"][0](node, inputs, *given)
+        hat, scale, gamma, training = cache
+        if training and self.forwards:
+            sizes = np.abs(inputs[0].reshape(-1, len(scale))).mean(axis=0)
+            shift = sizes * scale * self._noise(len(scale))
+            value, cache = value + gamma * shift, (hat + shift, scale, gamma, training)
+        return value, cache
 
     def _norm_backward(self, node, cache, dy):
         """Its result is a difference that may come to next to nothing: each term is rounded."""
@@ -97,14 +110,10 @@ class Disturbed(Reference):
 class DisturbedBackward(Disturbed):
     """Only gradients are moved: what stands exactly at a kink stays there."""
 
+    forwards = False
+
     def __init__(self, graph, recipe, seed):
         super(DisturbedBackward, self).__init__(graph, recipe, seed, 0.0)
-
-    def _passed(self, name, value):
-        return value
-
-    def _gate(self, value):
-        return value
 
 
 class Copies:

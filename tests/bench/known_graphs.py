@@ -383,6 +383,14 @@ def norms_of_two_values() -> Pair:
     return _pair(g, g.dense(g.flatten(g.conv2d(x, 3, 1)), 5), batch=1)
 
 
+def norms_of_close_values() -> Pair:
+    """Of values that are nearly equal, what float32 has as their mean is not in the middle."""
+    g = Graph("close")
+    x = g.batchnorm(g.batchnorm(g.dense(g.input("x", (2, 3)), 3), epsilon=1e-8), epsilon=1e-5)
+    x = g.batchnorm(g.batchnorm(g.batchnorm(g.add(x, x), epsilon=1e-3), epsilon=1e-2))
+    return _pair(g, g.dense(g.flatten(x), 2), batch=1, optimizer=_ADAM, clip=1.0)
+
+
 def norms_in_a_row() -> Pair:
     g = Graph("norms")
     x = g.dense(g.input("x", (5,)), 4)
@@ -593,7 +601,7 @@ CORNERS: tuple[Callable[[], Pair], ...] = (
     one_node, one_pixel, one_class_one_word_one_step, repeated_readers, states_everywhere,
     nothing_needs_it, all_weights_zero, large_logits, autoencoder, board, names, frozen_trunk,
     flattened_everything, long_chain, one_value_before_a_norm, norms_of_two_values,
-    norms_in_a_row, steep_beside_flat,
+    norms_in_a_row, norms_of_close_values, steep_beside_flat,
     large_from_the_start, small_dropout, dropout_between_relus, uneven_paddings,
     small_gradients_clipped, extreme_attributes, narrow_shortcuts, images_of_several_sizes,
     arrays_with_two_uses, heads_of_one_target, sigmoid_of_a_sigmoid,
