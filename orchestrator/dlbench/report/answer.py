@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dlbench.analysis.metrics import QUALITY, TRAINING
+from dlbench.errors import UserError
 from dlbench.report import beside_numbers
 from dlbench.report.material import Material
 from dlbench.report.numbers import written
@@ -135,9 +136,13 @@ def _over_cases(material: Material) -> str:
 
 def _over_devices(material: Material) -> str:
     """Where each contender has only itself on another device to be compared with."""
+    try:
+        compared = material.results.compare(by="device", stability=False)
+    except UserError:  # nobody was measured on two of them
+        return ""
     tested = [
         (case, verdict)
-        for case in material.results.compare(by="device", stability=False).cases
+        for case in compared.cases
         for verdict in case.comparison.tested
         if verdict.effect
     ]

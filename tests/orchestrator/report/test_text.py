@@ -23,3 +23,10 @@ def test_the_sure_stands_before_the_survivor_and_ranges_are_no_intervals(tmp_pat
         row = next(line for line in table.splitlines() if "fast@1" in line)
         # Five runs finished: too few for an interval.
         assert " to " in row and "[" not in row
+
+
+def test_one_contender_on_several_workloads_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
+    cells = [Cell("alone@1", around(9.0), workload=name) for name in ("digits-cnn", "mnist-cnn")]
+    text = report.markdown(load(write(tmp_path / "c", cells)))
+    assert text.startswith("# There is nothing to compare in any of the 2 workloads below.")
+    assert "## mnist-cnn" in text
