@@ -93,6 +93,7 @@ FIRST_EPOCH_EXCESS = _metric(
     "first_epoch_excess_s", "First epoch's excess", EXCESS,
     words="time of the first epoch above that of the later ones (s)",
 )  # fmt: skip
+EVALUATION = _metric("evaluate_s", "Evaluation time", TIME, "evaluation")
 ACCURACY = _metric("accuracy", "Accuracy", SHARE)
 PRECISION = _metric("map", "Mean average precision", SHARE)
 GREEDY = _metric("greedy_accuracy", "Greedy accuracy", SHARE)
@@ -162,8 +163,8 @@ _elsewhere = partial(_metric, in_report=False)
 KNOWN = (
     TRAINING, SPEED, STEP, FORWARD, BACKWARD, HOST, PADDING, *QUALITY, PEAK_MEMORY, MEAN_MEMORY,
     GPU_MEMORY, GPU_ENERGY, CPU_ENERGY, CPU, CPU_USE, GPU_USE, MODEL_SIZE, MODEL_SIZE_WITH_STATE,
-    FIRST_EPOCH, FIRST_EPOCH_EXCESS, INFERENCE, LATENCY, LATENCY_P99, *ON_TRAINING_ROWS, PEAK_EPOCH,
-    *AT_PEAK,
+    EVALUATION, FIRST_EPOCH, FIRST_EPOCH_EXCESS, INFERENCE, LATENCY, LATENCY_P99, *ON_TRAINING_ROWS,
+    PEAK_EPOCH, *AT_PEAK,
     _elsewhere("loss", "Training loss", error_kind("training loss"),
                words="training loss of the last epoch"),
     _elsewhere("best_epoch", "Epoch of the result", EPOCH, judged=False),

@@ -81,7 +81,7 @@ def test_what_a_recipe_or_a_user_asked_for_is_shown(tmp_path: Path, command: Com
     metrics = {
         "accuracy": 0.5, "perplexity": 61.25, "greedy_accuracy": 0.125, "train_accuracy": 0.75,
         "inference_s_per_thousand": 0.0625, "latency_ms_median": 1.5, "latency_ms_p99": 2.5,
-        "first_epoch_s": 0.4, "first_epoch_excess_s": -0.05, "peak_epoch": 7.0,
+        "first_epoch_s": 0.4, "first_epoch_excess_s": -0.05, "peak_epoch": 7.0, "evaluate_s": 0.875,
     }  # fmt: skip
     folder = write(tmp_path / "c", [Cell("a@1", [1.0], metrics=metrics), Cell("b@1", [2.0])])
     text = shown(command, folder)
@@ -89,7 +89,8 @@ def test_what_a_recipe_or_a_user_asked_for_is_shown(tmp_path: Path, command: Com
         assert words in text
     assert "-0.05 s" not in text
     everything = shown(command, folder, "--verbose")
-    for words in ("-0.05 s", "0.4 s", "epoch of the peak", "12.50 %", "first epoch's excess"):
+    told = "-0.05 s", "0.4 s", "0.875 s", "epoch of the peak", "12.50 %", "first epoch's excess"
+    for words in told:
         assert words in everything
     assert everything.count("CPU use") == 2 and "cpu use" not in everything
     plain = write(tmp_path / "d", [Cell("a@1", [1.0], metrics={"accuracy": 0.5})])
