@@ -80,7 +80,9 @@ def _counted(dataset: Dataset, rows: tuple[int, int] | None, *, sample: bool) ->
     if not sample:
         return counted
     official = f"{dataset.rows[0]:,} and {dataset.rows[1]:,}"
-    return f"a sample of {counted}; the official data have {official}"
+    fewer = rows <= dataset.rows and rows[1] <= dataset.rows[1]
+    what = "a sample of" if fewer else "another edition, taken for a sample:"
+    return f"{what} {counted}; the official data have {official}"
 
 
 def _repeated(count: int) -> str:

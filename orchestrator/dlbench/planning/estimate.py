@@ -92,9 +92,9 @@ def forecast(trials: Sequence[Trial], workshop: Workshop) -> Forecast:
     possible = [trial for trial in trials if not _refused(trial, workshop)]
     pairs = sorted({(trial.release, trial.device) for trial in possible})
     needs, download, disk = environments_to_make(pairs, workshop)
-    for own in sorted({workloads.find(trial.workload).dataset for trial in trials}):
+    for own, wanted in sorted({(workloads.find(t.workload).dataset, t.data) for t in trials}):
         dataset = datasets.find(own)
-        source: datasets.Source = "synthetic" if trials[0].data == "synthetic" else "real"
+        source: datasets.Source = "synthetic" if wanted == "synthetic" else "real"
         if not store.is_prepared(dataset, source):
             size = sum(item.bytes for item in dataset.downloads) if source == "real" else 0
             download += size

@@ -176,4 +176,8 @@ def _like(planned: Sequence[Trial], workload: str) -> list[Trial]:
     for trial in like:
         changed(workload, parsed(trial.changes), "--workload")  # refuses what this one can't be
         model_of(workload, trial.changes, trial.confounds)
-    return [replace(t, workload=workload, epochs=t.epochs if swept else epochs) for t in like]
+    # a suite may have made-up data for single workloads, of which this one is none
+    data = "real" if any(t.data == "real" for t in planned) else like[0].data
+    return [
+        replace(t, workload=workload, epochs=t.epochs if swept else epochs, data=data) for t in like
+    ]

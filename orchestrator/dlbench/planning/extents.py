@@ -7,9 +7,10 @@ workload, then the command line; the later one counts.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import get_args
 
 from dlbench import datasets, workloads
-from dlbench.errors import UserError
+from dlbench.errors import UserError, unknown
 from dlbench.planning.choices import Choices
 from dlbench.planning.points import Point, points_of, read_sweeps
 from dlbench.planning.rows import read_share, used_rows
@@ -27,6 +28,7 @@ def extents_of(suite: Suite, names: Iterable[str], choices: Choices) -> dict[str
         steps=choices.steps,
         rows=choices.rows,
         share=read_share(choices.scale) if choices.scale else None,
+        data=choices.data,
         sweep=read_sweeps(choices.sweep),
     )
     wanted = dict.fromkeys(workloads.find(name).name for name in names)
@@ -35,6 +37,8 @@ def extents_of(suite: Suite, names: Iterable[str], choices: Choices) -> dict[str
         data = datasets.find(workloads.find(name).dataset)
         splits = dict(zip(("train", "test"), data.rows, strict=True))
         used_rows(splits, extent.rows, extent.share, data.name)
+        if extent.data not in get_args(datasets.Source):
+            raise unknown("kind of data", str(extent.data), get_args(datasets.Source))
     return extents
 
 

@@ -41,7 +41,6 @@ MOST_TRIALS = 100_000
 """In one campaign."""
 DEVICES = ("cpu", "gpu")
 SETTINGS = ("matched", "native")
-SOURCES = ("real", "synthetic")
 _LABEL = re.compile(r"[^\W_][\w .-]{0,59}")
 """It becomes part of a folder's name."""
 
@@ -205,7 +204,7 @@ def draft(choices: Choices, engine: str, cores: float | None = None) -> Draft:
             seed=suite.seed,
             epochs=point.epochs or extents[workload].epochs or recipe_epochs(workload),
             steps=point.steps or (None if point.epochs else extents[workload].steps),
-            data=suite.data,
+            data=extents[workload].data or suite.data,
             threads=point.threads or _threads(choices.threads, setting, allotted),
             cpus=choices.cpus,
             memory_bytes=memory,
@@ -341,7 +340,6 @@ def _merged(suite: Suite, choices: Choices) -> Suite:
     for kind, values, known in (
         ("device", merged.devices, DEVICES),
         ("setting", merged.settings, SETTINGS),
-        ("kind of data", (merged.data,), SOURCES),
     ):
         for value in values:
             if value not in known:

@@ -22,6 +22,8 @@ class Extent:
     """The share of the rows of each split."""
     size: str | None = None
     """The size of the model, of those that the workload has; None: its own."""
+    data: str | None = None
+    """`real` or `synthetic`."""
     recipe: Mapping[str, Value] = field(default_factory=dict)
     """What differs from the workload's recipe, by dotted name."""
     sweep: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
@@ -45,6 +47,7 @@ class Extent:
             rows=rows.rows,
             share=rows.share,
             size=other.size or self.size,
+            data=other.data or self.data,
             recipe={**self.recipe, **other.recipe},
             sweep=swept.sweep,
             points=swept.points,

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from dlbench import datasets
 from dlbench.cli import app
+from dlbench.cli.data import _counted
 
 
 @pytest.fixture
@@ -59,3 +61,10 @@ def test_data_that_was_changed_or_is_not_here_is_not_called_unchanged(sample: Pa
     (folder / "manifest.json").write_text('{"files": {}, "splits": {"train": {}}}')
     row = next(row for row in json.loads(_said("list", "--json")) if row["name"] == "cifar10")
     assert row["here"] == "damaged"
+
+
+def test_more_rows_than_the_official_ones_are_another_edition() -> None:
+    assert _counted(datasets.find("jarvis"), (22_767, 2_811), sample=True) == (
+        "another edition, taken for a sample: 22,767 training and 2,811 test rows; the official"
+        " data have 20,998 and 2,592"
+    )

@@ -10,6 +10,7 @@ import pytest
 from dlbench import suites
 from dlbench.errors import UserError
 from dlbench.planning.choices import Choices
+from dlbench.planning.extension import extension
 from dlbench.planning.plan import Trial, draft
 
 STUDIES = ("elshawi2021", "gupta2023", "sohail2022", "tian2020", "zvyagin2021")
@@ -76,6 +77,22 @@ def test_the_repeats_seeds_and_limits_of_the_studies() -> None:
     assert {trial.seconds for trial in full["elshawi2021"]} == {86400.0}
     epochs = {t.workload: t.epochs for t in full["elshawi2021"]}
     assert (epochs["mnist-cnn"], epochs["cifar100-cnn"], epochs["imdb-lstm"]) == (15, 200, 50)
+
+
+def test_images_that_cannot_be_downloaded_are_made_up_at_scale_smoke_alone() -> None:
+    def data(scale: str, **choices: str) -> dict[str, str]:
+        choice = Choices(suite="tian2020", scale=scale, **choices)  # type: ignore[arg-type]
+        return {t.workload: t.data for t in draft(choice, "process").trials}
+
+    own = "imagenet80-vgg16"
+    assert {name for name, kind in data("smoke").items() if kind != "real"} == {own}
+    assert set(data("short").values()) == set(data("smoke", data="real").values()) == {"real"}
+    assert set(data("smoke", data="synthetic").values()) == {"synthetic"}
+    with pytest.raises(UserError, match="no kind of data 'reel'"):
+        data("smoke", data="reel")
+    planned = draft(Choices(suite="tian2020", scale="smoke"), "process").trials
+    added = extension(planned, Choices(workloads=("mnist-cnn",)))
+    assert {t.data for t in added} == {"real"}
 
 
 def test_the_points_of_crossedwires_are_those_of_its_tables() -> None:
