@@ -47,8 +47,14 @@ CONFOUNDS = (
     ),
     Confound(
         "no-padding",
-        "Convolutions are not padded, so that everything behind them is smaller.",
-        "graph", of_graph.no_padding,
+        "Convolutions are not padded, or one of them, so that everything behind them is smaller.",
+        "graph", of_graph.no_padding, {"convolution": Parameter(int, optional=True, low=1)},
+    ),
+    Confound(
+        "early-strides",
+        "The stride of a bottleneck block is in its 1x1 convolution, not in the larger one behind"
+        " it, which sees a quarter of the pixels.",
+        "graph", of_graph.early_strides,
     ),
     Confound(
         "kernel-1x1",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -27,11 +28,45 @@ def no_dropout(model: Altered) -> Altered:
     return _with(model, change)
 
 
-def no_padding(model: Altered) -> Altered:
+def no_padding(model: Altered, convolution: int | None = None) -> Altered:
+    """Of all convolutions, or of the one with this number alone."""
     nodes = _some(model, "conv2d", "convolution")
-    if not any(pad for node in nodes for side in node["padding"] for pad in side):
-        raise AlreadySo("no convolution of it is padded")
-    return _with(model, lambda node: _set(node, "conv2d", padding=[[0, 0], [0, 0]]))
+    if convolution:
+        if convolution > len(nodes):
+            raise DoesNotApply(f"it has {len(nodes)} convolutions")
+        nodes = [nodes[convolution - 1]]
+    names = {node["name"] for node in nodes if any(pad for side in node["padding"] for pad in side)}
+    if not names:
+        raise AlreadySo(
+            "no convolution of it is padded" if not convolution else "it has no padding"
+        )
+    none = [[0, 0], [0, 0]]
+    return _with(model, lambda node: {**node, "padding": none} if node["name"] in names else node)
+
+
+def early_strides(model: Altered) -> Altered:
+    """From each strided convolution to the 1x1 in front of it that nothing else reads."""
+    graph = model.graph
+    nodes = {node["name"]: node for node in graph["nodes"]}
+    read = Counter([name for node in graph["nodes"] for name in node["inputs"]] + graph["outputs"])
+    strides: dict[str, list[int]] = {}
+    for node in _some(model, "conv2d", "convolution"):
+        front = nodes.get(node["inputs"][0])
+        while front and front["op"] in ("batchnorm", *_ACTIVATIONS) and read[front["name"]] == 1:
+            front = nodes.get(front["inputs"][0])
+        if (
+            front and front["op"] == "conv2d" and read[front["name"]] == 1
+            and front["kernel"] == front["stride"] == [1, 1]
+            and node["kernel"] != [1, 1] and node["stride"] != [1, 1]
+        ):  # fmt: skip
+            strides |= {front["name"]: node["stride"], node["name"]: [1, 1]}
+    if not strides:
+        raise DoesNotApply("no convolution with a stride has a 1x1 in front of it")
+
+    def change(node: Json) -> Json:
+        return {**node, "stride": strides[node["name"]]} if node["name"] in strides else node
+
+    return _with(model, change)
 
 
 def kernel_1x1(model: Altered) -> Altered:

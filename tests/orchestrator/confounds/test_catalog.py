@@ -145,6 +145,22 @@ def test_sizes_of_the_studies_code() -> None:
     small = model_of("cifar10-cnn", (), ("no-padding",)).graph
     (flat,) = nodes(small, "flatten")
     assert flat["shape"] == [5 * 5 * 64]
+    third = model_of("cifar10-cnn", (), ("no-padding:convolution=3",)).graph
+    padded = [any(map(any, node["padding"])) for node in nodes(third, "conv2d")]
+    assert padded == [True, False, False, False]
+    assert nodes(third, "flatten")[0]["shape"] == [5 * 5 * 64]
+
+
+def test_strides_of_bottleneck_blocks_move_to_the_1x1_in_front_and_nothing_else_changes() -> None:
+    own = workloads.find("cifar10-resnet50").graph
+    made = model_of("cifar10-resnet50", (), ("early-strides",)).graph
+    strides = [[(n["kernel"], n["stride"]) for n in nodes(g, "conv2d")] for g in (own, made)]
+    moved = [pair for pair in zip(*strides, strict=True) if pair[0] != pair[1]]
+    early = (([1, 1], [1, 1]), ([1, 1], [2, 2])), (([3, 3], [2, 2]), ([3, 3], [1, 1]))
+    assert moved == [*early] * 3, "three stages begin with a stride"
+    assert count_parameters(made) == count_parameters(own)
+    ends = [[n["shape"] for n in nodes(g, "add")] for g in (own, made)]
+    assert ends[0] == ends[1]
 
 
 def test_recipes() -> None:
@@ -173,6 +189,9 @@ def test_recipes() -> None:
 REFUSED = [
     ("no-padding", "cifar10-resnet18", "at node 'add1', add needs two or more equal shapes"),
     ("no-padding", "mnist-cnn", "no convolution of it is padded"),
+    ("no-padding:convolution=2", "cifar10-cnn", "it has no padding"),
+    ("no-padding:convolution=9", "cifar10-cnn", "it has 4 convolutions"),
+    ("early-strides", "cifar10-resnet18", "no convolution with a stride has a 1x1 in front of it"),
     ("no-dropout", "mnist-mlp", "it has no dropout"),
     ("convolution-biases", "mnist-cnn", "all its convolutions have biases"),
     ("images-reshaped:stored=channels-last", "mnist-cnn", "its images have one channel"),
