@@ -19,6 +19,8 @@ so far, and the number of parameters.
 
 import time
 
+import numpy as np
+
 KINDS = ("cnn", "mlp", "lstm", "resnet", "detector")
 CNN_ALONE = ("paddle", "tensorflow1", "theano")
 """Adapters of which only this kind is written by hand."""
@@ -57,5 +59,28 @@ def timed(ready, step):
             step(*arrays)
             seconds.append(time.monotonic() - start)
         return seconds
+
+    return run
+
+
+def timed_fit(net, keras, read):
+    """The same around Keras' `fit` on the array `read`, by a callback of each batch."""
+
+    class Steps(keras.callbacks.Callback):
+        def on_batch_begin(self, batch, logs=None):
+            self.began = time.monotonic()
+
+        def on_batch_end(self, batch, logs=None):
+            float(logs["loss"])  # until it has been computed
+            self.seconds.append(time.monotonic() - self.began)
+
+    def run(batches):
+        batches, steps = list(batches), Steps()
+        size, steps.seconds = len(batches[0]["label"]), []
+        # as with most data sets a last batch is partial, so TensorFlow leaves their size open
+        batches.append({name: array[: size // 2] for name, array in batches[0].items()})
+        data, label = (np.concatenate([b[name] for b in batches]) for name in (read, "label"))
+        net.fit(data, label, batch_size=size, verbose=0, shuffle=False, callbacks=[steps])
+        return steps.seconds[:-1]
 
     return run

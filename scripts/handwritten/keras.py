@@ -1,10 +1,8 @@
 """Plain Keras, 2.2 to 3: compile and fit."""
 
-import time
-
 import keras
-import numpy as np
 
+from handwritten import timed_fit
 from handwritten.keras_nets import net_of
 
 
@@ -16,25 +14,7 @@ def make(kind):
         optimizer = keras.optimizers.SGD(0.01, momentum=0.5 if kind == "cnn" else 0.0)
     net.compile(optimizer, _binary if kind == "lstm" else _classes)
 
-    class Steps(keras.callbacks.Callback):
-        def on_batch_begin(self, batch, logs=None):
-            self.began = time.monotonic()
-
-        def on_batch_end(self, batch, logs=None):
-            float(logs["loss"])  # until it has been computed
-            self.seconds.append(time.monotonic() - self.began)
-
-    def run(batches):
-        batches, steps = list(batches), Steps()
-        size, steps.seconds = len(batches[0]["label"]), []
-        # as with most data sets a last batch is partial, so TensorFlow leaves their size open
-        batches.append({name: array[: size // 2] for name, array in batches[0].items()})
-        names = ("tokens" if kind == "lstm" else "image", "label")
-        data, label = (np.concatenate([batch[name] for batch in batches]) for name in names)
-        net.fit(data, label, batch_size=size, verbose=0, shuffle=False, callbacks=[steps])
-        return steps.seconds[:-1]
-
-    return run
+    return timed_fit(net, keras, "tokens" if kind == "lstm" else "image")
 
 
 _OPS = keras.ops if hasattr(keras, "ops") else keras.backend

@@ -14,7 +14,8 @@ from bench.detection.boxes import clip, usable
 from bench.ops import host_nodes
 from dlbench.environments import releases
 from dlbench.environments.releases import load_releases
-from scripts import bench_harness
+from dlbench.studies import to_install
+from scripts import bench_harness, count_code
 from scripts.handwritten import DETECTOR, DETECTORS, KINDS, SAME, against, kinds_of
 from tests.orchestrator.running.test_named_releases import environment_of
 
@@ -28,11 +29,20 @@ def test_a_loop_by_hand_is_as_the_benchmark_calls_it(adapter: str) -> None:
     (make,) = [node for node in tree.body if getattr(node, "name", "") == "make"]
     assert isinstance(make, ast.FunctionDef)
     assert [argument.arg for argument in make.args.args] == ["kind"]
-    assert ast.unparse(make.body[-1]).startswith(("return timed(", "return run"))
+    assert ast.unparse(make.body[-1]).startswith(("return timed(", "return timed_fit("))
     if "net_of" in ast.unparse(tree):  # Keras' layers, which two modules share
         tree.body += ast.parse((HANDWRITTEN / "keras_nets.py").read_text()).body
     named = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
     assert kinds_of(adapter) == ("cnn",) or set(kinds_of(adapter)) - {"detector"} <= named
+
+
+def test_the_words_of_code_that_reports_show_are_those_of_the_loops_as_they_are() -> None:
+    lines = to_install._BY_HAND.read_text().splitlines()[1:]
+    shown = {adapter: int(words) for adapter, words, _ in (line.split(",") for line in lines)}
+    assert shown == {each: count_code.words(SAME.get(each, each)) for each in ADAPTERS}
+    left = ast.unparse(count_code._cnn(HANDWRITTEN / "torch.py"))
+    assert "net = cnn()" in left and "SGD" in left
+    assert "Adam" not in left and "BCE" not in left and "kind ==" not in left
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)

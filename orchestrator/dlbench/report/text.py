@@ -60,12 +60,12 @@ def _study(part: StudyPart) -> list[str]:
     lines += [*(f"- {_md(text)}" for text in (*part.judged.summary, *part.introduction)), ""]
     for table, rows in part.tables:
         lines += [f"### {_md(table.title)}", ""]
-        lines += ["Measured (published).", ""] if table.of_the_study else []
+        lines += [_md(table.note) or "Measured (published).", ""]
         lines.append("| | " + " | ".join(map(_md, table.columns)) + " |")
         lines.append("|---|" + "---:|" * len(table.columns))
         for name, cells in rows:
             shown = [one.cell.measured or "–" for one in cells]
-            if table.of_the_study:
+            if not table.note:
                 published = (one.cell.published or "not published" for one in cells)
                 shown = [f"{own} ({other})" for own, other in zip(shown, published, strict=True)]
             lines.append("| " + " | ".join(map(_md, (name, *shown))) + " |")

@@ -35,8 +35,8 @@ class StudyTable:
     """Workloads, with the point of a sweep where it is one: `mnist-mlp (epochs=20)`."""
     rows: tuple[tuple[str, tuple[TableCell, ...]], ...]
     """A contender and its cells; the last row says who is best."""
-    of_the_study: bool = True
-    """Whether the study may have figures for it; False: a table of ours beside its own."""
+    note: str = ""
+    """What a table of ours says; empty: one of the study's, which may have figures for it."""
 
 
 def study_tables(study: Study, runs: StudyRuns) -> tuple[StudyTable, ...]:

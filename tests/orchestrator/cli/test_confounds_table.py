@@ -11,7 +11,7 @@ def test_each_is_listed_with_what_it_does_and_who_had_it(command: Command) -> No
     for one in CONFOUNDS:
         assert f"{one.name}" in said and one.about in said
     assert "no-padding[:convolution=…] (graph). Convolutions are not padded" in said
-    assert "Seen in elshawi2021 (mxnet, theano)." in said
+    assert "Seen in elshawi2021 (mxnet, theano, chainer)." in said
     assert "batchnorm-keep[:keep=0.99] (graph)" in said
     assert "other-optimizer:to=…[,lr=…]" in said
     assert said.count("Seen in ") == len(CONFOUNDS)

@@ -107,11 +107,12 @@ def test_what_it_takes_to_install_stands_beside_the_tables(campaign: Path) -> No
     part = study_part(report.load(campaign))
     assert part is not None
     table, rows = part.tables[-1]
-    assert table.title == "To install"
+    assert table.title == "To install and to write"
     shown = {name: [one.cell.measured for one in cells] for name, cells in rows}
     assert shown.keys() == {"keras", "pytorch"}
-    packages, on_cpu, on_gpu = shown["pytorch"]
+    packages, on_cpu, on_gpu, words = shown["pytorch"]
     assert int(packages) > 3
+    assert int(words) > 50
     assert on_cpu.endswith(" MB") and on_gpu.endswith(" MB")
     assert "download, CPU" in report.html(report.load(campaign))
 
