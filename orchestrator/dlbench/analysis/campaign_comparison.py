@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -178,8 +179,12 @@ def compare_campaigns(
     if margin is not None:
         check_margin(margin, chosen)
     every = cases_of(trials, by, (chosen.column,))
-    every = [case for case in every if any(g.measured(chosen) for g in case.groups)]
-    if not every:
+    # A case in which no run finished stays: that is its answer.
+    every = [
+        case for case in every
+        if any(g.measured(chosen) for g in case.groups) or not any(g.complete for g in case.groups)
+    ]  # fmt: skip
+    if not any(group.measured(chosen) for case in every for group in case.groups):
         raise _nothing(trials, chosen)
     if by != "release":
         only = ", ".join(sorted({group.name for case in every for group in case.groups}))
@@ -221,10 +226,9 @@ def describe_case(case: Case, metric: Metric) -> Comparison:
     """
     groups = {group.name: group.measurements(metric) for group in case.groups}
     middle = statistics.fmean if metric.kind.scale == "difference" else statistics.median
+    finite = {g.name: [v for v in g.values(metric) if math.isfinite(v)] for g in case.groups}
     ranked = {
-        name: middle(group.values)
-        for name, group in groups.items()
-        if group.values and group.certified and group.complete
+        name: middle(values) for name, values in finite.items() if values and groups[name].certified
     }
     alike = len({group.conditions for group in case.groups}) == 1
     best = None

@@ -124,13 +124,12 @@ class Group:
         return f"{failed.total()} of {len(self.rows)} trials did not complete ({listed})."
 
     def measured(self, metric: Metric) -> tuple[Row, ...]:
-        """The complete trials that have the metric; the truncated ones if none is complete."""
-        rows = self.complete or self.rows
-        return tuple(row for row in rows if row[metric.column] is not None)
+        """The complete trials that have the metric. What a trial had when it was ended is none."""
+        return tuple(row for row in self.complete if row[metric.column] is not None)
 
     def without(self, metric: Metric) -> int:
         """How many complete trials do not have the metric."""
-        return len(self.complete) - len(self.measured(metric)) if self.complete else 0
+        return len(self.complete) - len(self.measured(metric))
 
     def independent(self, metric: Metric) -> tuple[Row, ...]:
         """As `measured`; of qualities one a seed: the same seed twice is no second result."""
@@ -144,18 +143,17 @@ class Group:
 
     def values(self, metric: Metric) -> tuple[float, ...]:
         """Of the complete trials, one each; of qualities one a seed."""
-        return tuple(float(row[metric.column]) for row in self.independent(metric) if self.complete)
+        return tuple(float(row[metric.column]) for row in self.independent(metric))
 
     def measurements(self, metric: Metric) -> Measurements:
         """What the statistics compare: a failed trial has no value and counts all the same."""
         measured = self.independent(metric)
-        failed = self.failed if self.complete else ()
-        every = (*measured, *failed)
-        values = (*(float(row[metric.column]) for row in measured), *(math.nan for _ in failed))
+        every = (*measured, *self.failed)
+        values = (*self.values(metric), *(math.nan for _ in self.failed))
         return Measurements(
             values=values,
             keys=tuple(_key(row) for row in every),
-            finished=(*(True for _ in measured), *(False for _ in failed)),
+            finished=(*(True for _ in measured), *(False for _ in self.failed)),
             sessions=tuple(str(row["session"]) for row in every),
             certified=self.certified,
             altered=self.proof == "altered",
@@ -168,7 +166,7 @@ class Group:
     def typical(self, metric: Metric) -> Row | None:
         """The complete trial with the middle value, where one trial has to represent all."""
         ranked = sorted(
-            (row for row in self.measured(metric) if self.complete),
+            self.measured(metric),
             key=lambda row: (row[metric.column], row["index"] or 0, row["id"]),
         )
         return ranked[(len(ranked) - 1) // 2] if ranked else None

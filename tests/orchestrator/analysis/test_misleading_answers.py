@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dlbench
+from dlbench.analysis.campaign_comparison import describe_case
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.errors import UserError
 from tests.orchestrator.analysis.campaigns import Cell, around, write
@@ -269,3 +270,30 @@ def test_circumstances_stand_beside_the_number(tmp_path: Path, command: Command)
     }
     odd = next(row for row in exported if row["train_s"] == 9.0)
     assert odd["notes"].endswith("training time sticks out")
+
+
+def test_what_a_trial_had_when_it_was_ended_is_no_measurement(
+    tmp_path: Path, command: Command
+) -> None:
+    cells = [
+        Cell("ended@1", around(0.1, 5), outcome=TIMEOUT),
+        Cell("sure@1", around(1.0, 5), workload="mnist-cnn"),
+    ]
+    folder = write(tmp_path / "c", cells)
+    said = command("compare", folder, "--metric", "time").out
+    assert "ended@1 is not ranked: no run finished." in said
+    groups = dlbench.open(folder).compare("time").groups()
+    assert dict(zip(groups["group"], groups["n"], strict=True)) == {"ended@1": 0, "sure@1": 5}
+    alone = command("compare", write(tmp_path / "d", cells[:1]), "--metric", "time")
+    assert alone.code == 2 and "why all have failed" in alone.err
+
+
+def test_a_run_that_failed_does_not_hide_who_is_best(tmp_path: Path) -> None:
+    cells = [
+        Cell("first@1", around(9.0, 2), outcomes=[TIMEOUT, OK]),
+        Cell("slow@1", around(10.0, 2)),
+        Cell("quick@1", around(3.0, 2)),
+    ]
+    case = dlbench.open(write(tmp_path / "c", cells)).compare("time").cases[0]
+    described = describe_case(case.case, case.metric)
+    assert all("quick@1" in (verdict.first, verdict.second) for verdict in described.verdicts)
