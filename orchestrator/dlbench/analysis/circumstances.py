@@ -139,7 +139,7 @@ def with_notes(trials: pl.DataFrame) -> pl.DataFrame:
 
 def _steps(rows: Sequence[Row]) -> str:
     """How many each was cut to; empty: it trained whole epochs."""
-    return _several((row["budget_steps"] for row in rows), "{} steps")
+    return _several((row["budget_steps"] for row in rows), "{} step{s}")
 
 
 def _scale_words(rows: Sequence[Row]) -> str:

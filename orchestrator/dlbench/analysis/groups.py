@@ -24,6 +24,7 @@ from dlbench.campaigns.outcomes import Outcome
 from dlbench.confounds.confound import marked
 from dlbench.errors import unknown
 from dlbench.statistics.measurements import Measurements
+from dlbench.statistics.words import count
 
 ALTERED = "altered on purpose"
 BY = ("release", "device", "variant", "engine")
@@ -253,9 +254,9 @@ def _label(workload: str, fixed: dict[str, str], several_engines: bool) -> str:
 def _conditions(row: Row) -> Conditions:
     steps, threads, cpus = row["budget_steps"], row["threads"], row["cpus"]
     memory, rows = row["memory_limit_bytes"], row["train_rows"]
-    scale = [f"{row['budget_epochs']} epochs" if steps is None else f"{steps} steps"]
+    scale = [count(row["budget_epochs"], "epoch") if steps is None else count(steps, "step")]
     scale += [f"batch {row['batch']}"]
-    scale += [f"{threads} threads"] if threads is not None else []
+    scale += [count(threads, "thread")] if threads is not None else []
     scale += [f"{cpus:g} cores"] if cpus is not None else []
     scale += [f"{memory / 2**20:g} MiB"] if memory is not None else []
     scale += [f"{rows:,} rows"] if rows is not None else []

@@ -371,6 +371,7 @@ def _seeds(suite: Suite, choices: Choices) -> tuple[int, ...] | str | None:
 
 
 _MOST_CPUS = 10_000
+_LEAST_MEMORY = 6 * 2**20
 _MOST_MEMORY = 1 << 50
 
 
@@ -455,10 +456,10 @@ def size(text: str) -> int:
     """Bytes of `512m`, `4g` or a plain number."""
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([kmgt])?i?b?", text.strip().lower())
     found = float(match[1]) * 1024 ** " kmgt".index(match[2] or " ") if match else 0.0
-    if not 1 <= found <= _MOST_MEMORY:
+    if not _LEAST_MEMORY <= found <= _MOST_MEMORY:
         raise UserError(
             f"{shown(text)} is not an amount of memory that a trial can have.",
-            "Write it as 512m or 4g, up to 1024t.",
+            "Write it as 512m or 4g, from 6m (the least that Docker gives) up to 1024t.",
         )
     return int(found)
 

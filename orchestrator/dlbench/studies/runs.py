@@ -16,6 +16,7 @@ import polars as pl
 
 from dlbench.analysis.groups import Conditions, Group, cases_of
 from dlbench.analysis.results import Results
+from dlbench.statistics.words import count
 from dlbench.studies.claims import Study
 from dlbench.studies.curve_columns import COLUMNS, with_curve_columns
 from dlbench.studies.quantities import QUANTITIES
@@ -161,7 +162,7 @@ def reduced(study: Study, group: Group, workload: str) -> str:
     whole, row = study.workloads[workload], group.rows[0]
     said = []
     if row["budget_steps"] is not None:
-        said.append(f"{row['budget_steps']} steps")
+        said.append(count(row["budget_steps"], "step"))
     elif whole.epochs is not None and (row["budget_epochs"] or 0) < whole.epochs:
         said.append(f"{row['budget_epochs'] or 0} of {whole.epochs} epochs")
     rows = [
