@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import errno
+import io
+import os
 import shutil
 import signal
 import sys
+from pathlib import Path
 
 import typer
 from typer.exceptions import TyperException
@@ -75,6 +78,8 @@ def _root(version: bool = typer.Option(False, "--version", help="Show the versio
 
 
 _INTERRUPTED = 130
+_UNREAD = 128 + signal.SIGPIPE
+"""Whoever read has gone; rich and typer say 1, which is a failed trial or a regression here."""
 
 
 def _leave(number: int, _frame: object) -> None:
@@ -86,6 +91,12 @@ def main() -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):  # else nothing is put in order at the exit
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _leave)
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed before the start
+            setattr(sys, name, Path(os.devnull).open("w"))
+        elif isinstance(stream, io.TextIOWrapper):  # a locale may know neither § nor …
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = int(app(prog_name="dlbench", standalone_mode=False) or 0)
         if code == _INTERRUPTED:  # typer makes an exit code of Ctrl-C and says nothing
@@ -101,8 +112,10 @@ def main() -> int:
     except (KeyboardInterrupt, typer.Abort):
         print("dlbench: interrupted", file=sys.stderr)
         return _INTERRUPTED
-    except BrokenPipeError:
-        return 1
+    except SystemExit as leaving:
+        if isinstance(leaving.__context__, BrokenPipeError):
+            return _UNREAD
+        raise
     except OSError as error:
         if error.errno in _WRONG_PATH:
             _say(f"dlbench: {printable(str(error.filename), 200)}: {error.strerror}.")

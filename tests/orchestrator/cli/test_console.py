@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from dlbench.cli.console import folded, megabytes, seconds
@@ -40,3 +44,27 @@ def test_a_sentence_is_folded_between_words_and_whole_in_a_pipe() -> None:
     assert folded("       " + text, 7, 200) == "       " + text
     assert folded("one\n\ntwo", 2, 40) == "one\n\ntwo"
     assert folded("a/path/that/is/longer/than/the/terminal", 5, 10).count("\n") == 0
+
+
+def _listing(stdout: int | None, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    every = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **environment}
+    return subprocess.run(
+        [sys.executable, "-m", "dlbench", "claims", "tian2020"],
+        stdout=stdout, stderr=subprocess.PIPE, env=every, timeout=120, check=False,
+    )  # fmt: skip
+
+
+def test_a_reader_that_has_gone_is_no_failed_trial() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        ended = _listing(writing)
+    finally:
+        os.close(writing)
+    assert (ended.returncode, ended.stderr) == (141, b"")
+
+
+def test_a_locale_without_the_letters_of_a_text() -> None:
+    ended = _listing(subprocess.PIPE, PYTHONIOENCODING="ascii")
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert b"\\xa7" in ended.stdout
