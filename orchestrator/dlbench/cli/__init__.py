@@ -94,7 +94,7 @@ def main() -> int:
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # closed before the start
-            setattr(sys, name, Path(os.devnull).open("w"))
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115
         elif isinstance(stream, io.TextIOWrapper):  # a locale may know neither § nor …
             stream.reconfigure(errors="backslashreplace")
     try:
