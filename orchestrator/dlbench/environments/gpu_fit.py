@@ -26,6 +26,8 @@ Ampere half an hour to an hour and a half was reported for builds of CUDA 10."""
 class Generations:
     """What one version of CUDA or cuDNN works with."""
 
+    library: str
+    """`CUDA` or `cuDNN`."""
     version: str
     oldest_sm: int
     newest_sm: int
@@ -61,12 +63,12 @@ def fit(release: Release, driver: str, sm: int) -> Fit:
             "hopeless",
             f"{release.name} works on GPUs up to sm_{cuda.newest_sm}; this one is sm_{sm}.",
         )
-    oldest = max((row.oldest_sm for row in known), default=0)
-    if sm < oldest:
+    strictest = max(known, key=lambda row: row.oldest_sm, default=None)
+    if strictest is not None and sm < strictest.oldest_sm:
         return Fit(
             "hopeless",
-            f"{release.name} runs with CUDA {cuda.version}, which no longer knows GPUs older than"
-            f" sm_{oldest}; this one is sm_{sm}.",
+            f"{release.name} runs with {strictest.library} {strictest.version}, which no longer"
+            f" knows GPUs older than sm_{strictest.oldest_sm}; this one is sm_{sm}.",
         )
     return _by_code(release, cuda, known, sm)
 
@@ -137,12 +139,16 @@ def generations() -> dict[str, list[Generations]]:
 def _read(path: Path) -> dict[str, list[Generations]]:
     text = Table.read(path)
     text.check_keys({"cuda", "cudnn"})
-    return {kind: [_row(row) for row in text.tables(kind)] for kind in ("cuda", "cudnn")}
+    return {
+        name.lower(): [_row(name, row) for row in text.tables(name.lower())]
+        for name in ("CUDA", "cuDNN")
+    }
 
 
-def _row(table: Table) -> Generations:
+def _row(library: str, table: Table) -> Generations:
     table.check_keys({"version", "oldest_sm", "newest_sm", "source"}, {"least_driver"})
     return Generations(
+        library=library,
         version=table.get("version", str),
         oldest_sm=table.get("oldest_sm", int),
         newest_sm=table.get("newest_sm", int),

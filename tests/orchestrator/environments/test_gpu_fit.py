@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dlbench.environments import gpu_fit, releases
+from dlbench.environments import gpu_fit, locks, releases
 from dlbench.environments.releases import Release
 from tests.orchestrator.environments.test_releases import add
 
@@ -103,3 +103,28 @@ def test_the_study_s_pairs() -> None:
     assert state("chainer@7.8.1", "580.65.06", 120) == "hopeless"  # RTX 5090
     assert state("pytorch@2.13.0", "580.65.06", 70) == "hopeless"  # CUDA 13 on a V100
     assert state("theano@1.0.5", "535.104.05", 70) == "hopeless"
+    # What is compiled as a trial runs needs the driver of the compiler.
+    assert state("mxnet@1.9.1", "515.43.04", 70) == "hopeless"
+    assert state("tensorflow@2.10.1", "515.43.04", 70) == "native"
+    # CUDA 12 still knows a V100; the cuDNN that is locked with it does not.
+    told = gpu_fit.fit(releases.find("jax@0.12.0.1"), "580.65.06", 70)
+    assert told.state == "hopeless" and "cuDNN 9.27, which no longer knows" in told.text
+    assert state("jax@0.12.0.1", "580.65.06", 75) == "native"
+    # cuDNN 7.6 wants a newer driver than the CUDA 9.0 it is for.
+    assert state("tensorflow@1.11.0", "384.81", 60) == "hopeless"
+    assert state("tensorflow@1.11.0", "384.111", 60) == "native"
+
+
+def test_the_table_knows_the_cudnn_of_each_lock() -> None:
+    for release in releases.load_releases(releases.shipped()):
+        pinned = [
+            gpu_fit.numbers(entry.version)
+            for entry in (locks.read(release.lock("gpu")).entries if release.cuda else ())
+            if entry.name.startswith("nvidia-cudnn-")
+        ]
+        for version in pinned:
+            named = gpu_fit.numbers((release.cuda and release.cuda.cudnn) or "")
+            assert version[: len(named)] == named, release.name
+            # From 9.11 on it wants Turing, whatever CUDA still knows.
+            if version >= (9, 11):
+                assert gpu_fit.fit(release, NEW, 70).state == "hopeless", release.name

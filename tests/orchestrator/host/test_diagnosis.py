@@ -62,7 +62,7 @@ def test_a_hopeless_pair_names_what_would_work(monkeypatch: pytest.MonkeyPatch) 
     card = gpu.Device("A card", 8 << 30, "7.0", index=0, uuid="GPU-1")
     monkeypatch.setattr(gpu, "inventory", lambda: gpu.Inventory((card,), driver="440.33"))
     said = by_topic(list(diagnosis._gpus()))["mxnet@1.9.1 on GPU 0"].text
-    assert "needs driver 450.80.02 or newer; this machine has 440.33." in said
+    assert "needs driver 520.61 or newer; this machine has 440.33." in said
     assert "The nearest release that works here is mxnet@1.3.0" in said
 
 

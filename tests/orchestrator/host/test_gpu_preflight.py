@@ -105,7 +105,7 @@ def test_a_hopeless_pair_is_refused_with_the_nearest_that_works(
     see(monkeypatch, "7.0", driver="440.33")
     refusal = gpu_preflight.refusal(releases.find("mxnet@1.9.1"), None)
     assert refusal is not None
-    assert "needs driver 450.80.02 or newer; this machine has 440.33." in refusal
+    assert "needs driver 520.61 or newer; this machine has 440.33." in refusal
     assert "The nearest release that works here is mxnet@1.3.0" in refusal
     said = list(notices(planned("mxnet@1.9.1", which="all").trials, (), workshop(), busy=False))
     assert said[0] == f"None of these trials can run here: `dlbench run` refuses. {refusal}"
