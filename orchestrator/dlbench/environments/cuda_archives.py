@@ -7,6 +7,7 @@ library says it is called, because some installers make them only when they run.
 
 from __future__ import annotations
 
+import errno
 import filecmp
 import re
 import shutil
@@ -31,6 +32,12 @@ _LEFT_OUT = re.compile(r"stubs|nsight.*|libnvvp|doc|samples|extras", re.IGNORECA
 _DEPTH = 2
 """How deep runfiles lie in runfiles: old ones hold one for the toolkit, one for the driver, …"""
 
+_BROKEN = (
+    tarfile.TarError, zipfile.BadZipFile, zlib.error, LZMAError, EOFError, OSError, ValueError,
+    RuntimeError,
+)  # fmt: skip
+"""What Python raises where an archive is not what its layout says."""
+
 Member = tuple[str, IO[bytes]]
 
 
@@ -41,7 +48,10 @@ def take_out(archive: Archive, path: Path, target: Path) -> None:
         with path.open("rb") as file:
             members = _READERS[archive.layout](path, file)
             found = sum(_keep(name, content, wanted, path, target) for name, content in members)
-    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, LZMAError, EOFError) as error:
+    except _BROKEN as error:
+        # What the disk does has a number of its own.
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            raise
         raise broken_archive(path, str(error) or "it breaks off") from error
     if not found:
         raise broken_archive(path, f"it holds none of {', '.join(archive.take)}")
@@ -60,6 +70,8 @@ def link_sonames(folder: Path) -> set[str]:
             raise UserError(f"{path.name} calls itself {soname!r}, which is not a file name.")
         if soname != path.name:
             link = folder / soname
+            if link.exists() and not link.is_symlink():
+                raise UserError(f"{path.name} calls itself {soname}, which is another library.")
             link.unlink(missing_ok=True)
             link.symlink_to(path.name)
         sonames.add(soname)
@@ -67,15 +79,15 @@ def link_sonames(folder: Path) -> set[str]:
 
 
 def _keep(name: str, content: IO[bytes], wanted: re.Pattern[str], path: Path, target: Path) -> bool:
-    parts = PurePosixPath(name).parts
-    if not wanted.fullmatch(parts[-1]) or any(_LEFT_OUT.fullmatch(part) for part in parts[:-1]):
+    *folders, plain = PurePosixPath("/", name).parts
+    if not wanted.fullmatch(plain) or any(map(_LEFT_OUT.fullmatch, folders)):
         return False
-    place = target / parts[-1]
+    place = target / plain
     with tempfile.NamedTemporaryFile(dir=target, delete=False) as file:
         shutil.copyfileobj(content, file, 1 << 20)
     arrived = Path(file.name)
     if place.exists() and not filecmp.cmp(place, arrived, shallow=False):
-        raise broken_archive(path, f"it holds two different files named {parts[-1]}")
+        raise broken_archive(path, f"it holds two different files named {plain}")
     arrived.chmod(0o755)
     arrived.replace(place)
     return True
@@ -85,7 +97,9 @@ def _in_tar(_: Path, file: IO[bytes]) -> Iterator[Member]:
     """gzip, bzip2, xz or nothing around it: Python tells by itself."""
     with tarfile.open(fileobj=file, mode="r|*") as tar:
         for member in tar:
-            if member.isreg() and (content := tar.extractfile(member)) is not None:
+            # A sparse file may claim any size; no library is one.
+            plain = member.isreg() and not member.issparse()
+            if plain and (content := tar.extractfile(member)) is not None:
                 yield member.name, content
 
 
@@ -94,8 +108,8 @@ def _in_runfile(path: Path, file: IO[bytes], depth: int = 0) -> Iterator[Member]
     begin = file.tell()
     head = file.read(_HEADER_BYTES)
     script = re.match(rb"#!\s*/\S+", head)
-    lines = re.search(rb'^skip="?(\d+)"?\s*$', head, re.MULTILINE) or re.search(
-        rb"head -n (\d+)", head
+    lines = re.search(rb'^skip="?(\d{1,6})"?\s*$', head, re.MULTILINE) or re.search(
+        rb"head -n (\d{1,6})\b", head
     )
     if not script or not lines:
         raise broken_archive(path, "it is not a runfile")
@@ -109,7 +123,8 @@ def _in_runfile(path: Path, file: IO[bytes], depth: int = 0) -> Iterator[Member]
         if not name.endswith(".run"):
             yield name, content
         elif depth < _DEPTH and "driver" not in name.lower():
-            with tempfile.TemporaryFile() as inner:
+            # Beside the archive: /tmp may be in memory, and this is more than a gigabyte.
+            with tempfile.TemporaryFile(dir=path.parent) as inner:
                 shutil.copyfileobj(content, inner, 1 << 20)
                 inner.seek(0)
                 if inner.read(2) == b"#!":
@@ -123,9 +138,8 @@ def _in_deb(path: Path, file: IO[bytes]) -> Iterator[Member]:
         raise broken_archive(path, "it is not a Debian package")
     while len(header := file.read(60)) == 60:
         name = header[:16].decode("ascii", "replace").strip().rstrip("/")
-        try:
-            size = int(header[48:58])
-        except ValueError:
+        size = int(header[48:58].strip()) if header[48:58].strip().isdigit() else -1
+        if size < 0:
             break
         if name.startswith("data.tar"):
             yield from _in_compressed(path, name, file)
@@ -156,7 +170,11 @@ def _in_compressed(path: Path, name: str, content: IO[bytes]) -> Iterator[Member
         raise UserError(
             f"{path.name} is compressed with zstd, which is not installed.", "`apt install zstd`."
         )
-    with tempfile.TemporaryFile() as packed, tempfile.TemporaryFile() as plain:
+    scratch = path.parent
+    with (
+        tempfile.TemporaryFile(dir=scratch) as packed,
+        tempfile.TemporaryFile(dir=scratch) as plain,
+    ):
         shutil.copyfileobj(content, packed, 1 << 20)
         packed.seek(0)
         command = ["zstd", "--decompress", "--stdout", "--quiet"]

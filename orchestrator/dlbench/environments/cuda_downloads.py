@@ -5,6 +5,7 @@ A download goes on where it broke off. Nothing reads a file before its digest wa
 
 from __future__ import annotations
 
+import errno
 import http.client
 import os
 import shutil
@@ -69,17 +70,23 @@ def _download(archive: Archive, progress: Progress) -> None:
     partial = wheels.root() / "partial" / archive.sha256
     partial.parent.mkdir(parents=True, exist_ok=True)
     problems = []
-    for address in addresses:
+    while addresses:
+        address, resumed = addresses.pop(0), partial.is_file()
         try:
             _fetch(address, partial, archive, progress)
         except (OSError, http.client.HTTPException, ValueError) as error:
+            if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise  # no other address helps
             problems.append(f"{address}: {str(error).splitlines()[0] if str(error) else error!r}")
             continue
         if wheels.sha256(partial) == archive.sha256:
             wheels.admit(partial, archive.file)
             return
         partial.unlink()
-        problems.append(f"{address}: another file, its sha256 differs; it was thrown away")
+        if resumed:  # what was there before may be the wrong part: all of it, from here alone
+            addresses.insert(0, address)
+        else:
+            problems.append(f"{address}: another file, its sha256 differs; it was thrown away")
     raise UserError(
         f"{archive.file.name} can't be downloaded ({'; '.join(problems)}).",
         "Start again: what has arrived is kept. Or get the file elsewhere and name its folder with"

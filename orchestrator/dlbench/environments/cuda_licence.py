@@ -23,7 +23,8 @@ def accepted() -> dict[str, str]:
         content = json.loads(_file().read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return dict(content["accepted"]) if isinstance(content.get("accepted"), dict) else {}
+    known = content.get("accepted") if isinstance(content, dict) else None
+    return dict(known) if isinstance(known, dict) else {}
 
 
 def accept(licences: Iterable[str]) -> None:

@@ -54,7 +54,7 @@ def parse(content: Content, *, gpu_code: bool = False) -> Library | None:
         names = bytes(content[start : start + known[_STRINGS_SIZE]])
         soname = _name(names, known[_SONAME]) if _SONAME in known else None
         needed = tuple(_name(names, value) for tag, value in entries if tag == _NEEDED)
-    except (struct.error, KeyError, IndexError, ValueError):
+    except (struct.error, KeyError, IndexError, ValueError, OverflowError):
         return None
     return Library(soname, needed, _gpu_code(content) if gpu_code else {})
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -115,6 +117,66 @@ def test_an_archive_that_breaks_off_is_named(name: str, tmp_path: Path) -> None:
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(UserError, match="can't be taken out"):
         cuda_archives.take_out(archive(layout), path, target)
+
+
+HOSTILE = {
+    "a package whose part has less than no length": (
+        "deb", b"!<arch>\n" + b"x".ljust(48) + b"-60".ljust(10) + b"`\n"
+    ),
+    "a script of more lines than there are numbers": (
+        "runfile", b'#!/bin/sh\nskip="' + b"9" * 5000 + b'"\n'
+    ),
+    "a script of no line": ("runfile", b'#!/bin/sh\nskip="0"\n' + tar_of(FILES)),
+    "files without a name": ("tar", tar_of({".": b"x", "": b"x", "/": b"x"})),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_archive_is_named(name: str, tmp_path: Path) -> None:
+    layout, content = HOSTILE[name]
+    path = tmp_path / "download"
+    path.write_bytes(content)
+    with pytest.raises(UserError, match="can't be taken out of download"):
+        cuda_archives.take_out(archive(layout), path, tmp_path)
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_damaged_bytes_are_never_more_than_an_error(name: str, tmp_path: Path) -> None:
+    layout, file, pack = LAYOUTS[name]
+    path, whole, draw = tmp_path / file, pack(FILES), random.Random(2)
+    for number in range(20):
+        damaged = bytearray(whole)
+        for _ in range(3):
+            damaged[draw.randrange(len(damaged))] ^= draw.randrange(1, 256)
+        path.write_bytes(damaged)
+        target = tmp_path / str(number)
+        target.mkdir()
+        with contextlib.suppress(UserError):
+            cuda_archives.take_out(archive(layout), path, target)
+            cuda_archives.link_sonames(target)
+
+
+def test_a_library_of_no_content_and_any_size_is_not_written(tmp_path: Path) -> None:
+    """A sparse member of a few hundred bytes says that it is a terabyte."""
+    path, target = tmp_path / "sparse.tar", tmp_path / "libraries"
+    target.mkdir()
+    member = tarfile.TarInfo("libcublas.so.9.0")
+    member.type = tarfile.GNUTYPE_SPARSE
+    header = bytearray(member.tobuf(tarfile.GNU_FORMAT))
+    header[483:495] = tarfile.itn(1 << 40, 12, tarfile.GNU_FORMAT)  # type: ignore[attr-defined]
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    path.write_bytes(bytes(header) + bytes(1024))
+    with pytest.raises(UserError, match="it holds none of cublas"):
+        cuda_archives.take_out(archive("tar"), path, target)
+
+
+def test_a_library_can_t_take_another_s_name(tmp_path: Path) -> None:
+    (tmp_path / "libcublas.so.9.0.1").write_bytes(library("libcudart.so.9.0"))
+    (tmp_path / "libcudart.so.9.0").write_bytes(CUDART)
+    with pytest.raises(UserError, match="which is another library"):
+        cuda_archives.link_sonames(tmp_path)
+    assert (tmp_path / "libcudart.so.9.0").read_bytes() == CUDART
 
 
 def test_an_archive_without_the_libraries_is_named(tmp_path: Path) -> None:

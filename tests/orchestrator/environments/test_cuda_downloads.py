@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import threading
 from collections.abc import Iterator
@@ -35,6 +36,12 @@ class Server:
                 owner.asked.append((self.path, wanted))
                 if "missing" in self.path:
                     self.send_error(404)
+                    return
+                if "other" in self.path:
+                    self.send_response(200)
+                    self.send_header("Content-Length", str(len(CONTENT)))
+                    self.end_headers()
+                    self.wfile.write(b"x" * 1000)
                     return
                 start = int(wanted[6:-1]) if wanted and owner.ranges else 0
                 if start >= len(owner.content):
@@ -120,6 +127,39 @@ def test_another_file_is_thrown_away_and_the_next_address_is_tried(server: Serve
     assert path.read_bytes() == CONTENT
 
 
+def test_what_another_mirror_began_is_thrown_away_and_got_whole(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a mirror that breaks off with other content would spoil every try."""
+    monkeypatch.setenv(cuda_downloads.MIRROR, f"{server.address}/other")
+    ((_, path),) = cuda_downloads.bring(set_at(f"{server.address}/here/cudnn.tgz"))
+    assert path.read_bytes() == CONTENT
+    assert [(asked, wanted) for asked, wanted in server.asked if "here" in asked] == [
+        ("/here/cudnn.tgz", "bytes=1000-"),
+        ("/here/cudnn.tgz", None),
+    ]
+
+
+def test_what_was_damaged_on_the_disk_is_got_again(server: Server) -> None:
+    chosen = set_at(f"{server.address}/cudnn.tgz")
+    partial = wheels.root() / "partial" / chosen.archives[0].sha256
+    partial.parent.mkdir(parents=True)
+    for damaged in (b"x" * len(CONTENT), b"x" * (len(CONTENT) + 7)):
+        partial.write_bytes(damaged)
+        ((_, path),) = cuda_downloads.bring(chosen)
+        assert path.read_bytes() == CONTENT
+        path.unlink()
+
+
+def test_a_full_disk_is_no_address_s_fault(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(cuda_downloads, "_fetch", full)
+    with pytest.raises(OSError, match="No space left"):
+        cuda_downloads.bring(set_at(f"{server.address}/cudnn.tgz"))
+
+
 def test_a_file_without_end_is_not_downloaded_to_the_end(server: Server) -> None:
     server.content = CONTENT * 5
     with pytest.raises(UserError, match="larger than the file that dlbench knows"):
@@ -191,6 +231,15 @@ def test_accepting_twice_keeps_the_first_date(cache: Path) -> None:
     cuda_licence.accept(["a", "b"])
     assert cuda_licence.accepted()["a"] == first["a"]
     assert set(cuda_licence.accepted()) == {"a", "b"}
+
+
+@pytest.mark.parametrize("garbage", ["", "{", "[]", "null", '{"accepted": 1}', "\0"])
+def test_a_garbled_acceptance_is_none(garbage: str, cache: Path) -> None:
+    cuda_licence.accept(["a"])
+    (cache / "cuda" / "accepted.json").write_text(garbage)
+    assert cuda_licence.accepted() == {}
+    cuda_licence.accept(["a"])
+    assert set(cuda_licence.accepted()) == {"a"}
 
 
 SET = """

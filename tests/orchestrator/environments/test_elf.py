@@ -69,3 +69,10 @@ def test_other_files_are_no_libraries(tmp_path: Path) -> None:
         path = tmp_path / "file"
         path.write_bytes(content)
         assert elf.read(path) is None
+
+
+def test_places_outside_of_every_file_are_no_library(tmp_path: Path) -> None:
+    path = compiled(tmp_path, "libwhole.so")
+    content = bytearray(path.read_bytes())
+    content[32:40] = b"\xff" * 8  # where its table of parts is
+    assert elf.parse(bytes(content)) is None
