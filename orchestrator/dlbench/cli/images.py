@@ -43,7 +43,13 @@ def build(
     engine: Engine = "auto",
     brought: Annotated[
         Path | None,
-        typer.Option("--from", metavar="DIR", help="A folder with NVIDIA's archives, got by hand."),
+        typer.Option(
+            "--from",
+            metavar="DIR",
+            exists=True,
+            file_okay=False,
+            help="A folder with NVIDIA's archives, got by hand.",
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -162,6 +168,8 @@ def verify(
             "--wheels downloads what is not there.", "Say of which device: --device cpu or gpu."
         )
     workshop = open_workshop(engine)
+    if workshop.note and not json:
+        say(workshop.note)
     rows: list[dict[str, Any]] = []
     devices = (device,) if device else DEVICES
     for release, device in product(_chosen(named(releases, framework), None), devices):
@@ -216,13 +224,19 @@ def accept_cuda(
 
     sets = cuda_sets.all_sets().values()
     licences = list(dict.fromkeys(licence for each in sets for licence in each.licences))
-    typer.echo(cuda_licence.TERMS)
+    say(cuda_licence.TERMS)
     for licence in licences:
-        typer.echo(f"  {licence}")
+        say(f"- {licence}", indent=2)
     if all(licence in cuda_licence.accepted() for licence in licences):
         typer.echo("You have accepted these already.")
         return
-    if not yes and not typer.confirm("Do you accept these terms?"):
+    try:
+        agreed = yes or typer.confirm("Do you accept these terms?")
+    except typer.Abort:  # nobody is there to answer
+        typer.echo()
+        agreed = False
+    if not agreed:
+        say("Nothing was recorded. `dlbench images accept-cuda --yes` accepts without a question.")
         raise typer.Exit(1)
     cuda_licence.accept(licences)
     typer.echo("Recorded.")

@@ -114,6 +114,8 @@ _STAGES = {
     "download": "downloading",
     "install": "installing",
     "base": "base image:",
+    "cuda": "CUDA:",
+    "wait": "waiting for",
     "build": "building",
     "data": "data set",
 }

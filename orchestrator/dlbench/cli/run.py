@@ -182,10 +182,12 @@ def _print_plan(outlook: Forecast, workshop: Workshop) -> None:
     )
     for need in outlook.needs:
         say(f"To do first: {need.text}")
-    say(
-        f"About {seconds(outlook.total_s)} in all, {megabytes(outlook.download_bytes)} to download,"
-        f" {megabytes(outlook.disk_bytes)} of disk. Estimates: within a factor of three."
-    )
+    if outlook.total_s:  # else no trial can run here, and a notice says why
+        say(
+            f"About {seconds(outlook.total_s)} in all, {megabytes(outlook.download_bytes)} to"
+            f" download, {megabytes(outlook.disk_bytes)} of disk. Estimates: within a factor of"
+            " three."
+        )
     if outlook.proofs:
         one = outlook.proofs == 1
         say(

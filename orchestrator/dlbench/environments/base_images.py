@@ -133,7 +133,7 @@ def make(
     python = interpreter.python
     variant = hashlib.sha256(" ".join(packages).encode()).hexdigest()[:8]
     tag = f"{suite}-py{python}" + (f"-{variant}" if packages else "")
-    with exclusively(paths.cache() / "bases" / f"{tag}.lock"):
+    with exclusively(paths.cache() / "bases" / f"{tag}.lock", progress):
         # Of this kind too: a release's image inherits the labels of the base it stands on.
         wanted = {labels.KIND: "base", labels.RECIPE: recipe}
         if image := labels.tagged(client, wanted, f"{_REPOSITORY}:{tag}"):

@@ -11,6 +11,7 @@ import os
 import shutil
 import urllib.error
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 
 from dlbench.environments import wheels
@@ -33,34 +34,39 @@ def bring(
     chosen: CudaSet, progress: Progress = silent, brought: Path | None = None
 ) -> list[tuple[Archive, Path]]:
     """The set's archives, in the cache, digests checked; `brought`: a folder that has them."""
-    with wheels.exclusively(wheels.root() / "lock"):
-        for archive in chosen.archives:
-            if not wheels.is_whole(archive.file):
-                if brought is not None:
-                    _from_folder(archive, brought)
-                else:
-                    _download(archive, progress)
+    with wheels.exclusively(wheels.root() / "lock", progress):
+        wanted = [archive for archive in chosen.archives if not wheels.is_whole(archive.file)]
+        if brought is not None:
+            _from_folder(wanted, brought)
+        else:
+            for archive in wanted:
+                _download(archive, progress)
     return [(archive, wheels.location(archive.file)) for archive in chosen.archives]
 
 
-def _from_folder(archive: Archive, folder: Path) -> None:
-    path = folder / archive.file.name
-    if not path.is_file():
-        raise UserError(f"{folder} has no file {path.name}.", f"It is at {archive.addresses[0]}.")
-    if wheels.sha256(path) != archive.sha256:
+def _from_folder(wanted: Sequence[Archive], folder: Path) -> None:
+    absent = [archive for archive in wanted if not (folder / archive.file.name).is_file()]
+    if absent:
         raise UserError(
-            f"{path} is not the file that dlbench knows: its sha256 differs.",
-            f"Get it from {archive.addresses[0]}.",
+            f"{folder} has no file {' and no file '.join(each.file.name for each in absent)}.",
+            f"Get {' and '.join(each.addresses[0] for each in absent)}.",
         )
-    place = wheels.location(archive.file)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    arriving = place.with_name(f"{place.name}.new")
-    arriving.unlink(missing_ok=True)
-    try:
-        os.link(path, arriving)
-    except OSError:
-        shutil.copyfile(path, arriving)
-    arriving.replace(place)
+    for archive in wanted:
+        path = folder / archive.file.name
+        if wheels.sha256(path) != archive.sha256:
+            raise UserError(
+                f"{path} is not the file that dlbench knows: its sha256 differs.",
+                f"Get it from {archive.addresses[0]}.",
+            )
+        place = wheels.location(archive.file)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        arriving = place.with_name(f"{place.name}.new")
+        arriving.unlink(missing_ok=True)
+        try:
+            os.link(path, arriving)
+        except OSError:
+            shutil.copyfile(path, arriving)
+        arriving.replace(place)
 
 
 def _download(archive: Archive, progress: Progress) -> None:
@@ -77,7 +83,8 @@ def _download(archive: Archive, progress: Progress) -> None:
         except (OSError, http.client.HTTPException, ValueError) as error:
             if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise  # no other address helps
-            problems.append(f"{address}: {str(error).splitlines()[0] if str(error) else error!r}")
+            told = str(error).removeprefix("<urlopen error ").removesuffix(">") or repr(error)
+            problems.append(f"{address}: {told.splitlines()[0]}")
             continue
         if wheels.sha256(partial) == archive.sha256:
             wheels.admit(partial, archive.file)

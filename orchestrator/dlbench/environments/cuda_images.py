@@ -74,7 +74,7 @@ def _layer(
     """The id of the image that is this set's libraries and nothing else, made if need be."""
     tag = chosen.name
     told = {labels.KIND: "cuda", **marks(chosen)}
-    with exclusively(paths.cache() / "cuda" / f"layer-{tag}.lock"):
+    with exclusively(paths.cache() / "cuda" / f"layer-{tag}.lock", progress):
         if image := labels.tagged(client, told, f"{_REPOSITORY}:{tag}"):
             return image
         folder = cuda_libraries.prepare(chosen, release.name, progress, brought)

@@ -32,7 +32,7 @@ def prepare(
     if is_ready(chosen):
         return place
     cuda_licence.check(chosen, who)
-    with wheels.exclusively(place.parent / f"{place.name}.lock"):
+    with wheels.exclusively(place.parent / f"{place.name}.lock", progress):
         if is_ready(chosen):
             return place
         archives = cuda_downloads.bring(chosen, progress, brought)

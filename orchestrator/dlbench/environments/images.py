@@ -83,7 +83,7 @@ def build(
     locks.read(release.lock(device))
     tag = f"dlbench/{release.framework}:{release.version}-{device}"
     guard = guards() / f"{release.framework}-{release.version}-{device}.lock"
-    with wheels.exclusively(guard):
+    with wheels.exclusively(guard, progress):
         if found := find_image(client, release, device):
             return found
         ground = base_images.resolve(client, release, progress)

@@ -11,7 +11,7 @@ class Step:
     """One thing under way: `done` of `total` (0: not known), in bytes for downloads."""
 
     stage: str
-    """`download`, `install`, `base` or `build`."""
+    """`download`, `install`, `base`, `cuda`, `build` or `wait`."""
     detail: str
     done: int = 0
     total: int = 0

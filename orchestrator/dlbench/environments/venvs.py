@@ -103,7 +103,7 @@ def prepare(
         return found
     place = folder(release, device)
     lock = locks.read(release.lock(device))
-    with wheels.exclusively(place.parent / f"{place.name}.lock"):
+    with wheels.exclusively(place.parent / f"{place.name}.lock", progress):
         if found := ready(release, device, with_set=with_set):
             return found
         interpreter = interpreters.find(release.python)

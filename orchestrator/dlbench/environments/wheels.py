@@ -54,7 +54,7 @@ def fetch(release: Release, device: str, python: str, progress: Progress = silen
     """Everything the lock names for this Python, downloaded where missing, each digest checked."""
     target = Target.here(python)
     chosen = locks.read(release.lock(device)).files_for(target)
-    with exclusively(root() / "lock"):
+    with exclusively(root() / "lock", progress):
         wanted = [(entry, file) for entry, file in chosen if not is_whole(file)]
         for leftover in root().glob("arriving-*"):  # of downloads that were killed
             shutil.rmtree(leftover, ignore_errors=True)
@@ -65,7 +65,7 @@ def fetch(release: Release, device: str, python: str, progress: Progress = silen
 
 
 @contextmanager
-def exclusively(path: Path) -> Iterator[None]:
+def exclusively(path: Path, progress: Progress = silent) -> Iterator[None]:
     """Hold this lock file; the kernel lets go of it when the process ends, however it ends."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -76,7 +76,11 @@ def exclusively(path: Path) -> Iterator[None]:
             "Set DLBENCH_CACHE to a folder that you may write to.",
         ) from error
     with handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            progress(Step("wait", "another dlbench, which fills the same cache"))
+            fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 
 

@@ -56,6 +56,8 @@ def test_terms_are_accepted_once(empty: Path) -> None:
     refused = runner.invoke(app, ["images", "accept-cuda"], input="n\n")
     assert refused.exit_code == 1
     assert "must not be published" in refused.output and "docs.nvidia.com" in refused.output
+    nobody = runner.invoke(app, ["images", "accept-cuda"], input="")
+    assert nobody.exit_code == 1 and "Nothing was recorded." in nobody.output
     assert cuda_licence.accepted() == {}
     agreed = runner.invoke(app, ["images", "accept-cuda"], input="y\n")
     assert agreed.exit_code == 0 and "Recorded." in agreed.output
@@ -71,6 +73,8 @@ def test_what_can_t_be_built_says_so_before_anything_is_downloaded(
     assert shown.code == 2
     assert "tensorflow@2.4.4 needs CUDA's libraries from NVIDIA's archives" in shown.err
     assert "`dlbench images accept-cuda`" in shown.err
+    shown = command("images", "build", "tensorflow@2.4.4", "--device", "gpu", "--from", "nowhere")
+    assert shown.code == 2 and "'nowhere' does not exist" in shown.err
 
 
 @pytest.mark.parametrize(

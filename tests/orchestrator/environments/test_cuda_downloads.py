@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -215,6 +216,25 @@ def test_nothing_is_downloaded_before_the_terms_were_accepted(server: Server) ->
     assert sorted(path.name for path in folder.iterdir()) == ["libcudnn.so.7", "libcudnn.so.7.6.5"]
     assert cuda_libraries.prepare(chosen, "tensorflow@1.15.5") == folder
     assert len(server.asked) == 1
+
+
+def test_two_at_once_wait_for_each_other_and_say_so(server: Server) -> None:
+    chosen, steps = set_at(f"{server.address}/cudnn.tgz"), list[Step]()
+    cuda_licence.accept(chosen.licences)
+
+    def prepare() -> None:
+        cuda_libraries.prepare(chosen, "x", steps.append)
+
+    others = [threading.Thread(target=prepare) for _ in range(3)]
+    with wheels.exclusively(wheels.root() / "lock"):
+        for other in others:
+            other.start()
+        while sum(step.stage == "wait" for step in steps) < 3:
+            time.sleep(0.01)
+    for other in others:
+        other.join(30)
+    assert len(server.asked) == 1
+    assert cuda_libraries.is_ready(chosen)
 
 
 def test_an_archive_without_a_promised_library_is_refused(server: Server) -> None:
