@@ -130,6 +130,12 @@ class JudgedStudy:
             if smaller:
                 counted[-1] += f" ({count(smaller, 'has', 'have')} an answer at this scale)"
             said.append(f"As {as_}: {', '.join(counted)}.")
+        below = [c for c in self.claims if any(v and v.here for v in c.verdicts.values())]
+        if below:
+            said.append(
+                f"On {count(len(below), 'claim')} the trials are smaller than the study's (fewer"
+                " epochs or rows, or a sample): they can only answer for their own scale."
+            )
         if gaps := sum(1 for claim in self.claims if claim.gap):
             said.append(
                 f"{count(gaps, 'claim gets', 'claims get')} another answer as published than as"

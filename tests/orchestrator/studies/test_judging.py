@@ -158,6 +158,10 @@ def test_a_smaller_scale_answers_for_itself_alone(tmp_path: Path) -> None:
     sample = cells("cifar10-cnn", EQUAL, "accuracy", spread=0.002, source="sample")
     verdict = intended(on(results_of(tmp_path / "c", sample), "02"))
     assert verdict.takes == ("the whole scale (a sample of the data here)",)
+    said = judge(ELSHAWI, results_of(tmp_path / "e", sample), only=[ELSHAWI.claims[1]]).summary
+    assert any(
+        text.startswith("On 1 claim the trials are smaller than the study's") for text in said
+    )
     steps = cells("cifar10-cnn", EQUAL, "accuracy", spread=0.002, steps=20)
     assert "20 steps" in intended(on(results_of(tmp_path / "d", steps), "02")).takes[0]
 
@@ -306,6 +310,7 @@ def test_the_family_is_what_is_judged_together(tmp_path: Path) -> None:
     assert 1 < whole.families[As.INTENDED] < 94
     assert whole.summary[1] == "As published: not run."
     assert "is at most 5 % (Holm)" in whole.summary[2]
+    assert not any("smaller than the study's" in text for text in whole.summary)
     alone = judge(ELSHAWI, results, only=[ELSHAWI.claims[1]])
     assert alone.families[As.INTENDED] == 1 and alone.exit_code == 1
 
