@@ -35,6 +35,7 @@ class ConfoundSets:
         self._used: set[tuple[str, ...]] = set()
         self._refused: dict[tuple[str, ...], str] = {}
         self._published = False
+        self._missing: dict[tuple[str, str], list[str]] = {}
 
     def of(
         self, workload: str, release: str, variant: str, changes: tuple[str, ...]
@@ -53,7 +54,9 @@ class ConfoundSets:
         return list(dict.fromkeys(sets))
 
     def check_used(self) -> None:
-        """Refuse what changes nothing anywhere."""
+        """Refuse what changes nothing anywhere; note what could not be put back."""
+        for (workload, missing), into in self._missing.items():
+            self._note(f"Not put back into {listing(into)} on {workload}: {missing}.")
         for one in self._alone:
             if one not in self._used and one in self._refused:
                 raise UserError(self._refused[one], "`dlbench list confounds` says what each does.")
@@ -80,7 +83,8 @@ class ConfoundSets:
                 f"As published, {release} on {workload} is as intended: nothing is put back."
             )
         if missing := study.not_put_back(framework.name, workload):
-            self._note(f"Not put back into {release} on {workload}: {listing(list(missing))}.")
+            into = self._missing.setdefault((workload, listing(list(missing))), [])
+            into += [release] if release not in into else []
         return confounds
 
     def _note(self, text: str) -> None:
