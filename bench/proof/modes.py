@@ -1,5 +1,7 @@
 """Checks of the two modes: what is on in training and off in evaluation."""
 
+import itertools
+
 import numpy as np
 
 from bench import weights
@@ -60,12 +62,14 @@ def dropout(sides):
     batch = drawn.Batches(sides.graph, sides.recipe, 18).rows(_rows_to_count(sides))
     worst = 0.0
     for graph, model in sides.dropping():
-        values = model.activations(batch, training=True)
+        values, pairs = model.activations(batch, training=True), []
         for node in graph["nodes"]:
             if node["op"] == "dropout":
                 source = node["inputs"][0]
                 before = values[source] if source in values else batch[source]
-                worst = max(worst, _dropped(node, before, values[node["name"]]))
+                pairs.append((node, before, values[node["name"]]))
+                worst = max(worst, _dropped(*pairs[-1]))
+        _dropped_by_own_masks(pairs)
     _steps_drop(sides)
     _gradients_drop(sides)
     _gradients_scale(sides)
@@ -116,16 +120,41 @@ def _dropped_apart(name, rate, live, kept):
             raise Mismatch(words.format(axis, same, wanted), abs(same - wanted), room, name)
 
 
+def _dropped_by_own_masks(pairs):
+    """What a node drops does not depend on what nodes before it drop at the same places."""
+    for (other, *first), (node, *second) in itertools.combinations(pairs, 2):
+        (early, kept_early), (live, kept) = (
+            (before.ravel() != 0, after.ravel() != 0) for before, after in (first, second)
+        )
+        size = min(len(early), len(live))
+        for mask in (kept_early[:size], ~kept_early[:size]):
+            counted = early[:size] & live[:size] & mask
+            count, rate = int(counted.sum()), node["rate"]
+            if count < 100:
+                continue
+            share = 1 - float(kept[:size][counted].mean())
+            room = max(0.02, _SIGMAS * np.sqrt(rate * (1 - rate) / count))
+            if abs(share - rate) > room:
+                words = "drops {:.3f}, stated {:.3f}, of what {} drops or keeps alike"
+                detail = words.format(share, rate, other["name"])
+                raise Mismatch(detail, abs(share - rate), room, node["name"])
+
+
 def _steps_drop(sides):
     """Real training steps drop, too, each time and in each epoch something else."""
     plain, to_drop, to_vary = _losses_with_dropout(sides)
     names = ", ".join(node["name"] for node in sides.dropouts)
-    for what, take in (("epoch", _first_of_epoch), ("training step", _single_step)):
+    most = max(to_drop, to_vary)
+    for what, take in (
+        ("epoch", lambda model: _of_epoch(model, sides.batch(), 2)[:1]),
+        ("step of an epoch", lambda model: _of_epoch(model, sides.batch(), max(most, 2))),
+        ("training step", lambda model: model.losses([model.train_step(sides.batch())])),
+    ):
         losses = []
-        while len(losses) < max(to_drop, to_vary) and (len(losses) < 2 or len(set(losses)) == 1):
+        while len(losses) < most and (len(losses) < 2 or len(set(losses)) == 1):
             model = sides.with_dropout()
             model.predict(sides.batch())  # an evaluation in between must not leave its mode behind
-            losses.append(take(model, sides.batch()))
+            losses += take(model)
         if to_drop and max(abs(loss - plain) for loss in losses) <= FLOOR["loss"] * abs(plain):
             detail = "the loss of a {} is {:.9g}, as without dropout".format(what, losses[0])
             raise Mismatch(detail, node=names)
@@ -209,14 +238,11 @@ def _parts(draws, key, mean):
     return [float(np.sum(draw[key[0]][key[1]] * mean)) / square for draw in draws]
 
 
-def _first_of_epoch(model, batch):
+def _of_epoch(model, batch, steps):
+    """Losses of so many steps of the loop, all of one batch: they move nothing."""
     handles = []
-    model.train_epoch(iter([batch, batch]), lambda handle, _seconds: handles.append(handle))
-    return model.losses(handles)[0]
-
-
-def _single_step(model, batch):
-    return model.losses([model.train_step(batch)])[0]
+    model.train_epoch(iter([batch] * steps), lambda handle, _seconds: handles.append(handle))
+    return model.losses(handles)
 
 
 def _losses_with_dropout(sides):

@@ -134,8 +134,12 @@ class Sides:
 
     @once
     def built_redrawn(self):
-        """The release's model with dropout and other attributes; with what weights is left open."""
-        return self._build(self.redrawn)
+        """The release's model with dropout and other attributes; with what weights is left open.
+
+        Its steps are too short to move a float32: that its losses differ is dropout's doing.
+        """
+        optimizer = dict(self.recipe["optimizer"], lr=1e-30)
+        return self._build(self.redrawn, dict(self.recipe, optimizer=optimizer))
 
     def at_start(self):
         """The release's model without dropout, with the weights that proofs begin with."""

@@ -115,8 +115,8 @@ def prediction(sides):
     outputs = {name: wanted[name] for name in sides.graph["outputs"]}
     worst = compare_values(sides.graph, model.predict(sides.batch()), outputs, spreads)
     if not host_nodes(sides.graph):  # whose rows are regions
-        first = {name: value[:1] for name, value in sides.batch().items()}
-        alone = {name: value[:1] for name, value in outputs.items()}
-        got = model.predict(first)
+        last = {name: value[-1:] for name, value in sides.batch().items()}
+        alone = {name: value[-1:] for name, value in outputs.items()}
+        got = model.predict(last)
         worst = max(worst, compare_values(sides.graph, got, alone, spreads, "one row: "))
     return {"error": worst}

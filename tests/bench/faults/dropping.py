@@ -45,6 +45,15 @@ def _always(node: Json, inputs: Any, p: Json, context: Any) -> Any:
     return layers.dropout(node, inputs, p, layers.Context(True, context.random))
 
 
+def _as_the_first(node: Json, inputs: Any, p: Json, context: Any) -> Any:
+    """All dropouts of a pass draw from one and the same point on."""
+    if context.training and node["rate"]:
+        if hasattr(context, "first"):
+            context.random.set_state(context.first)
+        context.first = context.random.get_state()
+    return layers.dropout(node, inputs, p, context)
+
+
 def _unmasked_gradient(node: Json, mask: Any, dy: Any) -> Any:
     return [dy], {}
 
@@ -77,10 +86,26 @@ class SameInEachEpoch(Reference):
         super().train_epoch(batches, on_step)
 
 
+class OneMaskAnEpoch(Reference):
+    def train_epoch(self, batches: Any, on_step: Any) -> None:
+        start = self._random.get_state()
+
+        def all_from_there() -> Any:
+            for batch in batches:
+                self._random.set_state(start)
+                yield batch
+
+        super().train_epoch(all_from_there(), on_step)
+
+
+def _several(graph: Json, recipe: Json) -> bool:
+    return sum(node["op"] == "dropout" and node["rate"] > 0 for node in graph["nodes"]) > 1
+
+
 def _fault(name: str, model: type[Reference], *checks: str, **others: Any) -> Fault:
     return Fault(
-        name, model, checks or ("dropout",), ("dropout",), needs=some("dropout"), drops=True,
-        **others,
+        name, model, checks or ("dropout",), ("dropout",), drops=True,
+        **{"needs": some("dropout"), **others},
     )  # fmt: skip
 
 
@@ -107,6 +132,8 @@ FAULTS: tuple[Fault, ...] = (
     _fault("dropout never in training steps", NotInSteps),
     _fault("dropout drops the same in each step", SameInEachStep),
     _fault("dropout drops the same in each epoch", SameInEachEpoch),
+    _fault("dropout drops the same in all steps of an epoch", OneMaskAnEpoch),
+    _fault("dropouts have one mask", _forward(_as_the_first), needs=_several),
     _fault(
         "dropout's gradient ignores what was dropped",
         altered({"dropout": (layers.dropout, _unmasked_gradient)}), upstream=True,

@@ -100,6 +100,7 @@ def _behaviour(
     _values(shown, "training", model.activations(batches[0], training=True))
     _values(shown, "prediction", model.predict(batches[0]))
     _values(shown, "prediction again", model.predict(batches[0]))
+    _values(shown, "prediction of fewer rows", model.predict(batches[-1]))
     for what, weights, batch in (
         ("gradient", start, batches[0]),
         ("gradient at kinks", *_at_kinks(graph, recipe, start, batches[0])),

@@ -39,6 +39,56 @@ class CountsEachEpoch(Reference):
         super().train_epoch(batches, on_step)
 
 
+def _rows(batch: Json) -> int:
+    return len(next(iter(batch.values())))
+
+
+class ForgetsAtAnotherSize(Reference):
+    """A batch of another size is taken by a new optimiser, as if the step was compiled anew."""
+
+    def train_step(self, batch: Json) -> float:
+        if self.__dict__.get("_size") != _rows(batch):
+            rate, self._optimizer = self._optimizer.rate, Optimizer(self._recipe)
+            self._optimizer.rate, self._size = rate, _rows(batch)
+        return super().train_step(batch)
+
+
+class LosesLastRow(Reference):
+    """Of a batch that is smaller than the ones before, the last row is lost."""
+
+    _most = 0
+
+    def train_step(self, batch: Json) -> float:
+        rows = _rows(batch)
+        self._most = max(self._most, rows)
+        if 1 < rows < self._most:
+            batch = {name: value[:-1] for name, value in batch.items()}
+        return super().train_step(batch)
+
+
+class TellsWeightsLate(Reference):
+    """Behind an epoch the weights are told as they were before its last step."""
+
+    _late: Json | None = None
+
+    def train_step(self, batch: Json) -> float:
+        self._late, before = None, self.weights()
+        loss = super().train_step(batch)
+        self._before = before
+        return loss
+
+    def train_epoch(self, batches: Any, on_step: Any) -> None:
+        super().train_epoch(batches, on_step)
+        self._late = self._before
+
+    def load(self, weights: Json) -> None:
+        super().load(weights)
+        self._late = None
+
+    def weights(self) -> Json:
+        return super().weights() if self._late is None else self._late
+
+
 class SkipsPartialBatch(Reference):
     def train_epoch(self, batches: Any, on_step: Any) -> None:
         batches = list(batches)
@@ -128,6 +178,29 @@ class PredictsAsFirstLoaded(PredictsAsLoaded):
         Reference.load(self, weights)
         if not hasattr(self, "_loaded"):
             self._loaded = self.weights()
+
+
+class OneOutputAsLoaded(PredictsAsLoaded):
+    """The last output alone is predicted with the weights that were loaded."""
+
+    def predict(self, batch: Json) -> Json:
+        stale, last = super().predict(batch), self._graph["outputs"][-1]
+        return {**Reference.predict(self, batch), last: stale[last]}
+
+
+class FillsPredictions(Reference):
+    """A smaller batch is predicted as the first rows of the larger one before it."""
+
+    def predict(self, batch: Json) -> Json:
+        found, kept = super().predict(batch), self.__dict__.get("_kept")
+        if kept and _rows(found) < _rows(kept):
+            return {name: value[: _rows(found)] for name, value in kept.items()}
+        self._kept = found
+        return found
+
+    def load(self, weights: Json) -> None:
+        super().load(weights)
+        self.__dict__.pop("_kept", None)
 
 
 class RemembersPredictions(Reference):
@@ -275,6 +348,10 @@ def _has_parameters(graph: Json, recipe: Json) -> bool:
     return any(node["parameters"] for node in graph["nodes"])
 
 
+def _two_outputs(graph: Json, recipe: Json) -> bool:
+    return len(graph["outputs"]) > 1
+
+
 def _has_bias(graph: Json, recipe: Json) -> bool:
     return any("bias" in node["parameters"] for node in graph["nodes"])
 
@@ -283,6 +360,9 @@ FAULTS: tuple[Fault, ...] = (
     Fault("optimiser's state is lost at an evaluation", ForgetsAtEvaluation, _LATER),
     Fault("optimiser's state is lost at a new epoch", ForgetsAtEpoch, _LATER),
     Fault("Adam counts its steps anew in each epoch", CountsEachEpoch, _LATER),
+    Fault("optimiser's state is lost at another size of batch", ForgetsAtAnotherSize, _LATER),
+    Fault("last row of a smaller batch is lost", LosesLastRow, ("loss", "batchnorm", *_LATER)),
+    Fault("weights are told late behind an epoch", TellsWeightsLate, ("batchnorm", *_LATER)),
     Fault("last partial batch is skipped", SkipsPartialBatch, _LOOP),
     Fault("two batches are swapped", SwapsBatches, _LOOP),
     Fault("each batch is trained on twice", TrainsTwice, ("batchnorm", *_LATER)),
@@ -304,6 +384,12 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "predictions with the weights that were loaded first", PredictsAsFirstLoaded, ("forward",)
     ),
+    Fault(
+        "last output is predicted with the weights that were loaded", OneOutputAsLoaded,
+        ("prediction",), needs=_two_outputs,
+    ),
+    Fault("smaller batches are predicted as the one before", FillsPredictions,
+          ("prediction", "metrics")),
     Fault("predictions are remembered", RemembersPredictions, ("prediction",)),
     Fault("predictions of a larger batch are cut off", PredictsSixRows, ("metrics",)),
     Fault("weights are given as references", GivesReferences, ("batchnorm", *STEPS)),

@@ -53,6 +53,20 @@ def _first_six_rows(right: Any, name: str, output: Any, target: Any, mask: Any) 
     return loss, whole
 
 
+def _mask_in_the_divisor(right: Any, name: str, output: Any, target: Any, mask: Any) -> Any:
+    if mask is None:
+        return right(name, output, target)
+    loss, gradient = right(name, output, target, np.ones_like(mask))
+    by = 1.0 if right.keywords["divisor"] else mask.size / max(1.0, float(mask.sum()))
+    return loss * by, gradient * by
+
+
+def _last_class_is_another(right: Any, name: str, output: Any, target: Any, mask: Any) -> Any:
+    if name == "softmax-cross-entropy":
+        target = np.minimum(target, max(0, output.shape[-1] - 2))
+    return right(name, output, target, mask)
+
+
 def _nothing_counts(right: Any, name: str, output: Any, target: Any, mask: Any) -> Any:
     loss, gradient = right(name, output, target, mask)
     if mask is not None and not mask.any():
@@ -162,6 +176,10 @@ FAULTS: tuple[Fault, ...] = (
           needs=_many_rows),
     Fault("loss ignores its mask", _with_loss(_unmasked), _LOSS, needs=_has_mask),
     Fault("loss is the mean over all places", _scaled(_over_all_places), _LOSS, needs=_has_mask),
+    Fault("mask counts in the divisor alone", _with_loss(_mask_in_the_divisor), _LOSS,
+          needs=_has_mask),
+    Fault("last class is taken for the one before", _with_loss(_last_class_is_another), _LOSS,
+          needs=_has("softmax-cross-entropy")),
     Fault("loss of a mask without ones is no number", _with_loss(_nothing_counts), _LOSS,
           needs=_has_mask),
     Fault("loss ignores its weight", WithoutWeights, _LOSS, needs=_weighted),

@@ -117,6 +117,16 @@ class MovedByEvaluation(Reference):
         return values
 
 
+class SharedStatistics(Reference):
+    """Norms of as many channels have the running statistics of the first."""
+
+    def step(self, gradients: Json, state: Json) -> None:
+        first: Json = {}
+        for node, values in state.items():
+            state[node] = first.setdefault(len(values["mean"]), values)
+        super().step(gradients, state)
+
+
 _NORM = {"ops": ("batchnorm",), "needs": lambda graph, recipe: any(
     node["op"] == "batchnorm" for node in graph["nodes"]
 )}  # fmt: skip
@@ -162,6 +172,10 @@ FAULTS: tuple[Fault, ...] = (
     backward_fault(
         "norm's gamma learns from values that are not scaled", "batchnorm", _gamma_gradient,
         parameters=("gamma",),
+    ),
+    Fault(
+        "norms share their running statistics", SharedStatistics, ("batchnorm",),
+        parameters=("mean", "variance"), **_NORM,
     ),
     Fault(
         "running statistics are not loaded", NotLoaded, ("initial-weights",), **_NORM

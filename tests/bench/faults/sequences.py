@@ -112,6 +112,25 @@ def _without_last_row(node: Json, inputs: Any, p: Json, context: Any) -> Any:
     return layers.embedding(node, [np.minimum(inputs[0], max(0, len(p["table"]) - 2))], p, context)
 
 
+def _without_first_row(node: Json, inputs: Any, p: Json, context: Any) -> Any:
+    return layers.embedding(node, [np.clip(inputs[0], 1, len(p["table"]) - 1)], p, context)
+
+
+class GoesOn(Reference):
+    """An LSTM begins a batch where it ended the one before, of as many rows."""
+
+    def __init__(self, *given: Any) -> None:
+        self._ends: Json = {}
+        self.operations = {**layers.OPERATIONS, "lstm": (self._lstm, lstm.backward)}
+        super().__init__(*given)
+
+    def _lstm(self, node: Json, x: Any, p: Json, lengths: Any = None, initial: Any = None) -> Any:
+        key = f"{node['name']} of {len(x)}"
+        made = lstm.forward(node, x, p, lengths, initial or self._ends.get(key))
+        self._ends[key] = made[1:3]
+        return made
+
+
 def _overwriting(node: Json, cache: Any, dy: Any) -> Any:
     ids, shape = cache
     table = np.zeros(shape, dy.dtype)
@@ -179,6 +198,11 @@ FAULTS: tuple[Fault, ...] = (
     backward_fault(
         "LSTM's cell state passes no gradient back", "lstm", _cell_gradient_lost, upstream=True
     ),
+    Fault(
+        "LSTM begins where the batch before ended", GoesOn, ("forward",), ("lstm",),
+        needs=some("lstm", lambda n: not n["initial"]),
+    ),
+    forward_fault("embedding takes its first row for the second", "embedding", _without_first_row),
     forward_fault("embedding can't read its last row", "embedding", _without_last_row),
     backward_fault("embedding counts a repeated token once", "embedding", _overwriting),
     backward_fault("embedding's row 0 gets no gradient", "embedding", _without_row_0),

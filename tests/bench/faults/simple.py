@@ -101,6 +101,10 @@ def _reversed(node: Json, inputs: Any, p: Json, context: Any) -> Any:
     )[1]
 
 
+def _reversed_in_training(node: Json, inputs: Any, p: Json, context: Any) -> Any:
+    return (_reversed if context.training else layers.concat)(node, inputs, p, context)
+
+
 def _swapped_gradients(node: Json, edges: Any, dy: Any) -> Any:
     parts, _ = layers.concat_backward(node, edges, dy)
     if parts[0].shape == parts[1].shape:
@@ -182,6 +186,10 @@ FAULTS: tuple[Fault, ...] = (
     backward_fault("add divides its gradient among its inputs", "add", _shared_out, upstream=True),
     forward_fault(
         "concat in the other order", "concat", _reversed, needs=some("concat", _several)
+    ),
+    forward_fault(
+        "concat in the other order in training", "concat", _reversed_in_training,
+        needs=some("concat", _several),
     ),
     forward_fault("affine forgets its offset", "affine", _without_offset),
     forward_fault("affine adds its offset first", "affine", _offset_first),

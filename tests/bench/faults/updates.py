@@ -187,6 +187,62 @@ class HalfPrecision(Optimizer):
         return super().steps(weights, rounded)
 
 
+class DecaySparesOne(Optimizer):
+    """One kernel of all does not decay."""
+
+    def used(self, weights: Json, gradients: Json) -> Json:
+        used = super().used(weights, gradients)
+        decayed = [(node, name) for node in used for name in used[node] if is_decayed(name)]
+        for node, name in decayed[:1]:
+            decay = self._o.get("weight_decay", 0.0)
+            used[node][name] = used[node][name] - decay * weights[node][name]
+        return used
+
+
+class RateOf16Bits(Optimizer):
+    @property
+    def lr(self) -> float:
+        return float(np.float16(super().lr))
+
+
+class Fades(Optimizer):
+    """The learning rate gets smaller by 1e-5 of itself in each step, as in Keras' `decay`."""
+
+    @property
+    def lr(self) -> float:
+        return super().lr / (1 + 1e-5 * self._t)
+
+
+class OneSecondMoment(Optimizer):
+    """Adam divides a whole parameter by one number."""
+
+    def _adam(self, key: Any, g: Any) -> Any:
+        slots, o = self._slots(key, g), self._o
+        slots[0] = o["beta1"] * slots[0] + (1 - o["beta1"]) * g
+        slots[1] = o["beta2"] * slots[1] + (1 - o["beta2"]) * np.mean(g * g, dtype=g.dtype)
+        m, v = slots[0] / (1 - o["beta1"] ** self._t), slots[1] / (1 - o["beta2"] ** self._t)
+        return self.lr * m / (np.sqrt(v) + o["epsilon"])
+
+
+class ClipsDecay(Optimizer):
+    """Gradients are clipped when the decay is already in them."""
+
+    def used(self, weights: Json, gradients: Json) -> Json:
+        clip, self._clip = self._clip, None
+        used, self._clip = super().used(weights, gradients), clip
+        by = self._clipping(used)
+        return {node: {name: by * g for name, g in values.items()} for node, values in used.items()}
+
+
+class ClipsByKernels(Optimizer):
+    """Biases do not count in the norm that gradients are clipped to."""
+
+    def _clipping(self, gradients: Json) -> Any:
+        return super()._clipping(
+            {n: {k: g for k, g in v.items() if is_decayed(k)} for n, v in gradients.items()}
+        )
+
+
 class DecaysTheUnreached(Reference):
     """Weight decay moves parameters that no loss reaches."""
 
@@ -207,6 +263,10 @@ def _unreached(graph: Json, recipe: Json) -> bool:
         node["name"] not in reached and any(map(is_decayed, node["parameters"]))
         for node in graph["nodes"]
     )
+
+
+def _clips(graph: Json, recipe: Json) -> bool:
+    return recipe.get("clip") is not None
 
 
 def _fault(name: str, kind: type[Optimizer], **others: Any) -> Fault:
@@ -233,5 +293,11 @@ FAULTS: tuple[Fault, ...] = (
     _fault("Adadelta's rho is the usual one", _other("adadelta", rho=lambda rho: 0.95)),
     _fault("learning rate drops at step 50", DropsAtStep50, steps=60),
     _fault("gradients are clipped", Clipped),
+    _fault("weight decay spares one kernel", DecaySparesOne, parameters=_TABLES),
+    _fault("learning rate of 16 bits", RateOf16Bits),
+    _fault("learning rate fades", Fades, steps=60),
+    _fault("Adam has one second moment a parameter", OneSecondMoment),
+    _fault("gradients are clipped with their decay", ClipsDecay, needs=_clips),
+    _fault("gradients are clipped by the norm of kernels", ClipsByKernels, needs=_clips),
     _fault("gradients pass through float16", HalfPrecision),
 )  # fmt: skip
