@@ -138,7 +138,7 @@ class Sides:
 
         Its steps are too short to move a float32: that its losses differ is dropout's doing.
         """
-        optimizer = dict(self.recipe["optimizer"], lr=1e-30)
+        optimizer = dict(self.recipe["optimizer"], lr=1e-20)
         return self._build(self.redrawn, dict(self.recipe, optimizer=optimizer))
 
     def at_start(self):
