@@ -38,6 +38,7 @@ from dlbench.engines.base import Scope
 from dlbench.environments import releases
 from dlbench.errors import UserError
 from dlbench.host.busyness import wait_until_idle
+from dlbench.monitor.gpu import digests
 from dlbench.monitor.rate import check_rate
 from dlbench.monitor.resources import summarise
 from dlbench.monitor.samples import read_samples
@@ -87,6 +88,8 @@ class CampaignRun:
     observer: CampaignObserver
     certificates: dict[tuple[object, ...], Certificate] = field(default_factory=dict)
     """Of the contenders that were proven so far."""
+    gpus: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
+    """Which GPUs a choice such as `all` meant when it was first used, as digests."""
 
 
 @dataclass(frozen=True)
@@ -339,6 +342,10 @@ def _execution(run: CampaignRun, trial: Trial) -> Execution:
         impossible = isinstance(environment, GpuImpossible)
         outcome = Outcome.UNSUPPORTED if impossible else Outcome.BUILD_FAILED
         return Execution(outcome, str(environment), "", 0.0, ())
+    seen = digests(trial.gpus) if trial.gpus else ()
+    if seen and seen != run.gpus.setdefault(trial.gpus, seen):
+        words = f"`--gpu {','.join(trial.gpus)}` no longer means the GPUs that it meant before."
+        return Execution(Outcome.GPU_LOST, words, "", 0.0, ())
     data, folder = run.data[trial.workload], run.campaign.trial_folder(trial.id)
     request = request_of(
         trial,

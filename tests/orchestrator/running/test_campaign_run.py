@@ -6,6 +6,9 @@ import re
 import subprocess
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -15,9 +18,11 @@ from dlbench.campaigns.trial_result import TrialResult
 from dlbench.engines import outfolder
 from dlbench.engines.base import Limits
 from dlbench.planning.choices import Choices
-from dlbench.planning.plan import Trial
+from dlbench.planning.plan import Trial, draft
+from dlbench.running import campaign_run
 from dlbench.running.campaign_observer import CampaignObserver
 from dlbench.running.campaign_run import _record, start
+from dlbench.running.execute import Execution
 from dlbench.running.workshop import Workshop, open_workshop
 
 
@@ -228,3 +233,27 @@ def test_a_result_that_can_not_be_read_again_spoils_nothing(tmp_path: Path) -> N
     assert "can't be recorded" in recorded.reason
     assert str(tmp_path) not in recorded.reason
     assert (recorded.stack, recorded.metrics) == ({}, {})
+
+
+def test_a_choice_of_gpus_that_means_others_in_the_middle_is_lost(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Else `all` would train on what is left, under the same name."""
+    seen: list[tuple[str, ...]] = [("a", "b"), ("a", "b"), (), ("b",), ("a", "b")]
+    monkeypatch.setattr(campaign_run, "digests", lambda _: seen.pop(0))
+    monkeypatch.setattr(campaign_run, "_environment", lambda *_: "environment")
+    monkeypatch.setattr(campaign_run, "job_of", lambda *_: {})
+    monkeypatch.setattr(campaign_run, "request_of", lambda *_, **__: None)
+    fine = Execution(Outcome.OK, "", "", 1.0, ())
+    monkeypatch.setattr(campaign_run, "execute", lambda *_, **__: fine)
+    monkeypatch.setattr(Workshop, "libraries", lambda *_: ())
+    trial = draft(Choices(frameworks=("pytorch",), devices=("gpu",), gpu="0,1"), "process").trials[
+        0
+    ]
+    running: Any = SimpleNamespace(
+        gpus={}, data={trial.workload: None}, campaign=Campaign(tmp_path), about=MagicMock(),
+        workshop=open_workshop("process"), observer=CampaignObserver(),
+    )  # fmt: skip
+    found = [campaign_run._execution(running, trial) for _ in range(5)]
+    assert [each.outcome.value for each in found] == ["ok", "ok", "ok", "gpu-lost", "ok"]
+    assert found[3].reason == "`--gpu 0,1` no longer means the GPUs that it meant before."
