@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from dlbench import paths
 from dlbench.environments import interpreters, labels, relocated
@@ -46,6 +46,7 @@ No digest was found for 3.6 and 3.7: those bases are always made from a Debian m
 _EXCLUDED = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*", "/usr/share/info/*")
 _MODULES = "bz2, ctypes, hashlib, lzma, multiprocessing, socket, sqlite3, ssl, zlib"
 _REPOSITORY = "dlbench-base"
+SPACE = "Check the space on the daemon's disk, then start again; downloads are kept."
 
 
 @dataclass(frozen=True)
@@ -150,11 +151,32 @@ def make(
                 labels.RECIPE: recipe,
             }
             changes = [f'LABEL {key}="{value}"' for key, value in marks.items()]
-            client.api.import_image(
-                str(archive), _REPOSITORY, tag, changes=[*changes, "ENV LANG=C.UTF-8"]
-            )
-    made = client.images.get(f"{_REPOSITORY}:{tag}")
-    return Base(str(made.id), f"{_REPOSITORY}:{tag}", python)
+            changes.append("ENV LANG=C.UTF-8")
+            image = imported(client, str(archive), _REPOSITORY, tag, changes)
+    return Base(image, f"{_REPOSITORY}:{tag}", python)
+
+
+def imported(
+    client: docker.DockerClient,
+    source: str | IO[bytes],
+    repository: str,
+    tag: str,
+    changes: list[str],
+) -> str:
+    """The id of the image that is the content of this tar: of a file, or of a pipe."""
+    import docker.errors
+
+    usual = client.api.timeout
+    client.api.timeout = 3600  # gigabytes on a slow disk: it may be long before it answers
+    try:
+        piped = not isinstance(source, str)
+        client.api.import_image(source, repository, tag, changes=changes, stream_src=piped)
+        return str(client.images.get(f"{repository}:{tag}").id)
+    except (docker.errors.DockerException, OSError) as error:
+        why = getattr(error, "explanation", None) or error
+        raise UserError(f"{repository}:{tag} could not be imported: {why}.", SPACE) from error
+    finally:
+        client.api.timeout = usual
 
 
 def _debootstrap(
@@ -245,5 +267,6 @@ def built(
             fileobj=io.BytesIO(text.encode()), tag=tag, rm=True, forcerm=True, labels=marks
         )
     except (docker.errors.BuildError, docker.errors.APIError) as error:
-        raise UserError(f"{wrong}: {error}.", remedy) from error
+        why = getattr(error, "explanation", None) or error
+        raise UserError(f"{wrong}: {why}.", remedy) from error
     return str(image.id)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from dlbench import paths
 from dlbench.environments import context, cuda_libraries, cuda_sets, labels
-from dlbench.environments.base_images import Base, built
+from dlbench.environments.base_images import SPACE, Base, built, imported
 from dlbench.environments.cuda_sets import CudaSet
 from dlbench.environments.progress import Progress, Step
 from dlbench.environments.releases import Release
@@ -58,8 +58,7 @@ def under(
         progress(Step("base", f"putting {base.reference} on CUDA {chosen.name}"))
         image = built(
             client, text, tag, {**told, labels.PYTHON: base.python},
-            f"The base with CUDA {chosen.name} could not be built",
-            "Check the space on the daemon's disk, then start again; downloads are kept.",
+            f"The base with CUDA {chosen.name} could not be built", SPACE,
         )  # fmt: skip
     return Base(image, tag, base.python)
 
@@ -86,8 +85,7 @@ def _layer(
 
         changes = [f'LABEL {key}="{value}"' for key, value in told.items()]
         with context.piped(fill) as stream:
-            client.api.import_image_from_stream(stream, _REPOSITORY, tag, changes=changes)
-        return str(client.images.get(f"{_REPOSITORY}:{tag}").id)
+            return imported(client, stream, _REPOSITORY, tag, changes)
 
 
 def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:

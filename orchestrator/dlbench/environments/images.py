@@ -225,10 +225,8 @@ def _build(
 
 def _failed(release: Release, log: list[str]) -> BuildFailed:
     tail = "\n".join(log[-20:])
-    return BuildFailed(
-        f"The image of {release.name} could not be built:\n{tail}\n",
-        "Check the space on the daemon's disk, then start again; downloads are kept.",
-    )
+    problem = f"The image of {release.name} could not be built:\n{tail}\n"
+    return BuildFailed(problem, base_images.SPACE)
 
 
 def _clear_stage(client: docker.DockerClient, stage: str) -> None:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dlbench.environments import cuda_images, cuda_licence, images, labels, releases
-from dlbench.environments.base_images import Base
+from dlbench.environments.base_images import Base, imported
 from dlbench.environments.cuda_sets import Archive, CudaSet
 from dlbench.environments.progress import Step
+from dlbench.errors import UserError
 from tests.orchestrator.environments.libraries import library, tar_of
 
 if TYPE_CHECKING:
@@ -103,6 +104,16 @@ def test_they_are_listed_and_known_to_be_of_an_old_set(
     assert len(listed) == 2
     assert {each.kind for each in listed} == {"cuda"}
     assert all(each.stale for each in listed)  # no set of today has this digest
+
+
+def test_what_the_daemon_can_t_import_is_an_error_in_a_sentence(
+    docker_client: docker.DockerClient, tmp_path: Path
+) -> None:
+    file, usual = tmp_path / "broken.tar", docker_client.api.timeout
+    file.write_bytes(tar_of({"x": b"x" * 9999}, "w")[:5000])
+    with pytest.raises(UserError, match=r"dlbench-cuda:broken could not be imported.*disk"):
+        imported(docker_client, str(file), "dlbench-cuda", "broken", [])
+    assert docker_client.api.timeout == usual
 
 
 def test_an_image_without_its_set_is_not_the_release_s() -> None:
