@@ -73,6 +73,8 @@ def _gpus() -> Iterator[Diagnosis]:
         yield Diagnosis("GPUs", "fair", f"none seen. {gpus.reason} CPU trials work.",
                       gpus.remedy)  # fmt: skip
         return
+    if gpus.reason:
+        yield Diagnosis("Broken GPU", "fair", f"one can't be used. {gpus.reason}", gpus.remedy)
     models: dict[tuple[str, str | None], list[gpu.Device]] = {}
     for device in gpus.devices:
         models.setdefault((device.name, device.compute), []).append(device)

@@ -82,7 +82,8 @@ def _absent(gpus: Inventory, selection: Sequence[str]) -> str:
         there = listing([f"{card.index} ({card.name})" for card in gpus.devices])
         which = f"GPU {name}" if name.isdigit() else name
         several = "GPUs" if len(gpus.devices) > 1 else "GPU"
-        return f"There is no {which} here: this machine has {several} {there}."
+        more = f" Another can't be used. {gpus.reason} {gpus.remedy}" if gpus.reason else ""
+        return f"There is no {which} here: this machine has {several} {there}.{more}"
     return ""
 
 

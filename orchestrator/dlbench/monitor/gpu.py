@@ -64,7 +64,7 @@ class Device(GpuCard):
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """All GPUs of this machine, or why none can be seen."""
+    """All GPUs of this machine; why none, or not every one, can be used."""
 
     devices: tuple[Device, ...] = ()
     driver: str | None = None
@@ -95,8 +95,8 @@ def inventory() -> Inventory:
             devices=devices,
             driver=_ask(nvml, "nvmlSystemGetDriverVersion"),
             cuda=None if cuda is None else f"{cuda // 1000}.{cuda % 1000 // 10}",
-            reason=None if devices else why.reason,
-            remedy="" if devices else why.remedy,
+            reason=why.reason,
+            remedy=why.remedy,
         )
     except nvml.NVMLError as error:
         why = _why(nvml, error)
@@ -294,13 +294,13 @@ def _shut_down(nvml: Any) -> None:
 
 def _openable(nvml: Any) -> tuple[list[Any], _Why]:
     """The GPUs that can be asked, and why there are no more: a broken one hides no other."""
-    handles, why = [], _Why("The driver reports no GPU.", _SMI)
+    handles, why = [], _Why()
     for index in range(nvml.nvmlDeviceGetCount()):
         try:
             handles.append(nvml.nvmlDeviceGetHandleByIndex(index))
         except nvml.NVMLError as error:
             why = _why(nvml, error)
-    return handles, why
+    return handles, why if handles or why.reason else _Why("The driver reports no GPU.", _SMI)
 
 
 def _handles(nvml: Any, selection: Sequence[str]) -> list[Any]:

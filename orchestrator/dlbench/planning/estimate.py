@@ -136,6 +136,7 @@ def environments_to_make(
     """What these releases and devices lack; bytes to download and bytes of disk, all together."""
     needs: list[Need] = []
     files: dict[str, int] = {}
+    libraries: dict[str, int] = {}
     disk = 0
     for name, device in pairs:
         release = releases.find(name)
@@ -146,7 +147,9 @@ def environments_to_make(
         chosen = cuda_sets.of_release(release, device)
         wanted = chosen if chosen and not cuda_libraries.is_ready(chosen) else None
         archives = cuda_downloads.missing(wanted) if wanted else []
-        own |= {archive.sha256: archive.about_bytes for archive in archives}
+        packed = {archive.sha256: archive.about_bytes for archive in archives}
+        own |= packed
+        libraries |= packed  # at most as much again lies beside the archives
         files |= own  # releases share many packages
         disk += int(_UNPACKED[device] * _bytes_all(release, device))
         what = "image" if workshop.client is not None else "environment"
@@ -155,7 +158,7 @@ def environments_to_make(
             text += ", after `dlbench images accept-cuda`"
         needs.append(Need(what, name, sum(own.values()), text))
     download = sum(files.values())
-    return needs, download, disk + download
+    return needs, download, disk + download + sum(libraries.values())
 
 
 def _amount(dataset: datasets.Dataset, source: datasets.Source, size: int) -> str:

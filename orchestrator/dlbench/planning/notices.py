@@ -28,9 +28,15 @@ def notices(
 ) -> Iterator[str]:
     """What to know before the first trial; `busy`: also how busy the machine is."""
     check_limits(trials[0], workshop)
+    refused = _refused(trials, workshop)
+    if _none_is_left(trials, refused):
+        yield f"None of these trials can run here: `dlbench run` refuses. {' '.join(refused)}"
+        return
     yield from workshop.engine.unenforced(trials[0].limits)
     yield from _threads(trials, workshop)
-    yield from _gpus(trials, workshop)
+    for refusal, contenders in refused.items():  # one sentence a reason, not one a release
+        names = list(dict.fromkeys(name for name, _ in contenders))
+        yield f"GPU trials of {listing(names)} will end as `unsupported`. {refusal}"
     yield from _altered(trials)
     yield what_looks_do(looks) if looks else what_repeats_show(trials)
     if busy and (share := busy_share()) is not None and (sentence := busy_sentence(share)):
@@ -98,17 +104,6 @@ def check_gpus(trials: Sequence[Trial], workshop: Workshop) -> None:
     refused = _refused(trials, workshop)
     if _none_is_left(trials, refused):
         raise UserError(" ".join(refused), "Leave out --gpu and --device gpu to run on the CPU.")
-
-
-def _gpus(trials: Sequence[Trial], workshop: Workshop) -> Iterator[str]:
-    """Why releases can't use a GPU here: one sentence a reason, not one a release."""
-    refused = _refused(trials, workshop)
-    if _none_is_left(trials, refused):
-        yield f"None of these trials can run here: `dlbench run` refuses. {' '.join(refused)}"
-        return
-    for refusal, contenders in refused.items():
-        names = list(dict.fromkeys(name for name, _ in contenders))
-        yield f"GPU trials of {listing(names)} will end as `unsupported`. {refusal}"
 
 
 def _refused(trials: Sequence[Trial], workshop: Workshop) -> dict[str, list[_Contender]]:

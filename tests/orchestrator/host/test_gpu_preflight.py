@@ -11,7 +11,7 @@ import pytest
 
 from dlbench.environments import gpu_fit, releases
 from dlbench.errors import UserError
-from dlbench.host import gpu_preflight
+from dlbench.host import diagnosis, gpu_preflight
 from dlbench.host.machine import cautions, gpu_cautions
 from dlbench.monitor import gpu
 from dlbench.monitor.gpu import Device, Inventory
@@ -250,6 +250,19 @@ def test_a_gpu_that_is_not_there_is_refused_before_anything_is_made(
     with pytest.raises(UserError) as refused:
         check_gpus(trials, workshop())
     assert words in refused.value.problem
+
+
+def test_a_gpu_that_can_t_be_used_is_not_said_to_be_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    see(monkeypatch, "7.0", "7.5")
+    broken = replace(
+        gpu.inventory(), devices=gpu.inventory().devices[1:], reason="GPU is lost.", remedy="Look."
+    )
+    monkeypatch.setattr(gpu, "inventory", lambda: broken)
+    refusal = gpu_preflight.refusal(releases.find("mxnet"), None, ("0",)) or ""
+    assert refusal.endswith("has GPU 1 (Card 1). Another can't be used. GPU is lost. Look.")
+    assert gpu_preflight.refusal(releases.find("mxnet"), None, ("1",)) is None
+    (said,) = (each for each in diagnosis._gpus() if each.topic == "Broken GPU")
+    assert (said.text, said.remedy) == ("one can't be used. GPU is lost.", "Look.")
 
 
 def divide(monkeypatch: pytest.MonkeyPatch, *parts: str) -> None:

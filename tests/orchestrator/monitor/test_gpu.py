@@ -180,6 +180,7 @@ def test_a_broken_gpu_hides_no_other(driver: Path) -> None:
     found = run(INVENTORY, driver, STAND_IN_BROKEN="0")
     assert [card["index"] for card in found["inventory"]["devices"]] == [1]
     assert [card["index"] for card in found["machine"]["gpus"]] == [1]
+    assert "NVML" in found["inventory"]["reason"]
     assert run(SAMPLE, driver, "all", STAND_IN_BROKEN="0")["gpus"] == ["1"]
 
 
