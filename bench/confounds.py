@@ -11,7 +11,7 @@ from bench import metrics
 from bench.formats import Unsupported
 
 NAMES = (
-    "images-reshaped", "unshifted-decoder", "test-is-training", "chosen-on-test",
+    "images-reshaped", "unshifted-decoder", "split-by-row", "test-is-training", "chosen-on-test",
     "broadcast-loss", "evaluation-in-training-mode", "timed-evaluation",
 )  # fmt: skip
 """What is done here; what else a job names was done to its graph and recipe."""
@@ -31,7 +31,7 @@ class Confounds:
 
     def splits(self, splits):
         """The splits as the study's code had them."""
-        splits = dict(splits)
+        splits = _by_row(splits) if "split-by-row" in self._here else dict(splits)
         reshaped = self._here.get("images-reshaped")
         unshifted = self._here.get("unshifted-decoder")
         for name, split in splits.items():
@@ -96,6 +96,22 @@ class InTrainingMode:
 
     def __getattr__(self, name):
         return getattr(self._model, name)
+
+
+def _by_row(splits):
+    """All rows in one pool, drawn by their number alone: each split has as many as before."""
+    names = sorted(splits)
+    rows = [splits[name].rows for name in names]
+    order = np.random.RandomState(sum(rows) % 2**32).permutation(sum(rows))
+    drawn = dict(zip(names, np.split(order, np.cumsum(rows)[:-1])))
+    pool = {
+        one: np.concatenate([splits[name].array(one) for name in names])
+        for one in splits["train"].batch(slice(0, 0))
+    }
+    return {
+        name: splits[name].with_arrays({one: values[drawn[name]] for one, values in pool.items()})
+        for name in names
+    }
 
 
 def _reshaped(images, stored):

@@ -104,6 +104,23 @@ def test_the_test_is_the_training_or_chooses_the_epoch() -> None:
     assert chosen["validation"] is splits["test"] and chosen["train"] is splits["train"]
 
 
+def test_rows_of_all_splits_are_drawn_anew_each_once() -> None:
+    def own(first: int, rows: int) -> data.Split:
+        x = np.arange(first, first + rows)
+        return split(x=x, y=10 * x)
+
+    splits = {"train": own(0, 60), "validation": own(60, 10), "test": own(70, 30)}
+    wrong = Confounds(job({"name": "split-by-row"}))
+    made = wrong.splits(splits)
+    assert {name: one.rows for name, one in made.items()} == {n: s.rows for n, s in splits.items()}
+    drawn = {name: set(one.array("x").tolist()) for name, one in made.items()}
+    assert sorted(row for rows in drawn.values() for row in rows) == list(range(100))
+    assert 0 < sum(row < 60 for row in drawn["test"]) < 30, "some of what was for training"
+    assert all((one.array("y") == 10 * one.array("x")).all() for one in made.values())
+    again = wrong.splits(splits)
+    assert (again["test"].array("x") == made["test"].array("x")).all()
+
+
 def _line() -> tuple[Json, Json]:
     g = Graph("line")
     g.outputs(g.dense(g.input("x", (3,)), 1, name="y"))

@@ -122,6 +122,12 @@ CONFOUNDS = (
         "data", of_bench.unshifted_decoder, in_bench=True,
     ),
     Confound(
+        "split-by-row",
+        "Rows are drawn for training, validation and test one by one: what belongs together, like"
+        " materials of one formula, is on both sides.",
+        "data", of_bench.split_by_row, in_bench=True,
+    ),
+    Confound(
         "test-is-training",
         "The test rows are the training rows.",
         "data", of_bench.test_is_training, in_bench=True,

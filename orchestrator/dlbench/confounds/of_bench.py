@@ -41,6 +41,12 @@ def unshifted_decoder(model: Altered) -> Altered:
     return _bench(model, "unshifted-decoder", arrays=arrays)
 
 
+def split_by_row(model: Altered) -> Altered:
+    if proposals_of(model.graph):
+        raise DoesNotApply("its photographs are not read all at once")
+    return _bench(model, "split-by-row")
+
+
 def test_is_training(model: Altered) -> Altered:
     return _bench(model, "test-is-training")
 

@@ -109,7 +109,7 @@ def test_what_is_not_possible_is_said_before_anything_runs(
 
 def test_a_study_of_which_nothing_is_known() -> None:
     with pytest.raises(UserError, match="nothing is known that could be put back"):
-        draft(study("gupta2023", "jarvis-fcn-10", "published"), "process")
+        draft(study("elshawi2021", "imdb-lstm", "published"), "process")
 
 
 def test_where_it_does_not_apply_it_is_left_out_and_said() -> None:
