@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+import statistics
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -123,6 +124,21 @@ class Group:
             return ""
         listed = ", ".join(f"{n} {outcome}" for outcome, n in sorted(failed.items()))
         return f"{failed.total()} of {len(self.rows)} trials did not complete ({listed})."
+
+    @property
+    def outcomes(self) -> str:
+        """How its trials ended, `3 ok, 1 oom`, and why it is not ranked, if it is not."""
+        counted = Counter(str(row["outcome"]) for row in self.rows)
+        words = [name if len(counted) == 1 else f"{n} {name}" for name, n in counted.items()]
+        return ", ".join([*words, self.unranked] if self.unranked else words)
+
+    def known(self, column: str) -> list[float]:
+        """The values of the complete trials that have one in this column."""
+        return [row[column] for row in self.complete if row[column] is not None]
+
+    def median(self, column: str) -> float | None:
+        known = self.known(column)
+        return statistics.median(known) if known else None
 
     def measured(self, metric: Metric) -> tuple[Row, ...]:
         """The complete trials that have the metric. What a trial had when it was ended is none."""

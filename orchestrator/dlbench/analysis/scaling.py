@@ -6,7 +6,6 @@ described, not tested: contenders are compared within a point.
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -91,7 +90,7 @@ def _growth(lines: Sequence[Line], metric: Metric, name: str) -> str:
     """`the time a row falls 5.1 times in pytorch and 3.2 times in jax`."""
     ways: dict[str, list[str]] = {}
     for line in lines:
-        first, last = (_median(line.points[i][1], metric) for i in (0, -1))
+        first, last = (line.points[i][1].median(metric.column) for i in (0, -1))
         if not first or not last:
             continue
         ratio = first / last if metric is SPEED else last / first
@@ -105,11 +104,6 @@ def _growth(lines: Sequence[Line], metric: Metric, name: str) -> str:
         for way, who in ways.items()
     ]
     return f"{name} {', and '.join(told)}" if told else ""
-
-
-def _median(group: Group, metric: Metric) -> float | None:
-    values = group.values(metric)
-    return statistics.median(values) if values else None
 
 
 def _numeric(text: str) -> float | None:

@@ -56,8 +56,7 @@ def _open_questions(material: Material) -> Iterator[Decision]:
     for case in material.cases:
         times = material.comparison(case.label, TRAINING)
         if times is not None and times.ranking:
-            best = times.ranking[0]
-            yield from (v.decision for v in times.tested if best in (v.first, v.second))
+            yield from (v.decision for v in times.against_others(times.ranking[0]))
 
 
 def _needed(material: Material) -> int:

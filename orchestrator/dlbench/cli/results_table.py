@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -93,10 +92,10 @@ def _says_more(comparison: Comparison) -> bool:
 
 def _whole_trials(case: Case, ranking: Sequence[str]) -> Iterator[str]:
     """Who trains fastest may still take longest: import and compilation must be seen."""
-    whole = {g.name: t for g in case.groups if g.name in ranking and (t := _median(g, "wall_s"))}
+    whole = {g.name: t for g in case.groups if g.name in ranking and (t := g.median("wall_s"))}
     if len(whole) > 1 and (quickest := min(whole, key=lambda name: whole[name])) != ranking[0]:
         first, best = _seconds([whole[quickest], whole.get(ranking[0])])
-        timed = any(_known(group, INFERENCE.column) for group in case.groups)
+        timed = any(group.known(INFERENCE.column) for group in case.groups)
         more = ", evaluation and the timing of predictions" if timed else " and evaluation"
         yield (
             f"Whole trials, with import, compilation{more}, were quickest in {quickest}:"
@@ -127,8 +126,8 @@ def _columns(
         "release": [group.name for group in groups],
         ">runs": [_runs(group) for group in groups],
         f">{quality}": shown,
-        ">training": _seconds([_median(group, "train_s") for group in groups]),
-        ">whole trial": _seconds([_median(group, "wall_s") for group in groups]),
+        ">training": _seconds([group.median("train_s") for group in groups]),
+        ">whole trial": _seconds([group.median("wall_s") for group in groups]),
         ">x best": _ratios(groups, ranking),
         f">{_STEP}": _steps(groups),
         ">CPU use": _all(groups, "cpu_percent_mean", lambda value: f"{value:.0f} %"),
@@ -138,7 +137,7 @@ def _columns(
     }
     if set(columns[">GPU use"]) == {"-"}:
         del columns[">GPU use"]
-    outcomes = [_outcome(group) for group in groups]
+    outcomes = [group.outcomes for group in groups]
     if set(outcomes) != {str(Outcome.OK)}:
         columns["outcome"] = outcomes
     return tuple(columns), tuple(zip(*columns.values(), strict=True))
@@ -148,16 +147,6 @@ def _runs(group: Group) -> str:
     """How many are behind the numbers; of how many, where some did not complete."""
     whole, every = len(group.complete), len(group.rows)
     return str(every) if whole == every else f"{whole} of {every}"
-
-
-def _outcome(group: Group) -> str:
-    counted = Counter(str(row["outcome"]) for row in group.rows)
-    words = [outcome if len(counted) == 1 else f"{n} {outcome}" for outcome, n in counted.items()]
-    if not group.certified:
-        words.append(
-            {"no": "NOT certified", "altered": group.unranked}.get(group.proof, "not checked")
-        )
-    return ", ".join(words)
 
 
 def failures(material: Material) -> Iterator[str]:
@@ -176,17 +165,8 @@ def failures(material: Material) -> Iterator[str]:
         yield f"{row['outcome']}: {where}{reached}. {reason}"
 
 
-def _known(group: Group, key: str) -> list[float]:
-    return [row[key] for row in group.complete if row[key] is not None]
-
-
-def _median(group: Group, key: str) -> float | None:
-    known = _known(group, key)
-    return statistics.median(known) if known else None
-
-
 def _all(groups: Sequence[Group], key: str, written: Callable[[float], str]) -> list[str]:
-    medians = [_median(group, key) for group in groups]
+    medians = [group.median(key) for group in groups]
     return ["-" if value is None else written(value) for value in medians]
 
 
@@ -202,7 +182,7 @@ def _ratios(groups: Sequence[Group], ranking: Sequence[str]) -> list[str]:
     best: dict[object, float] = {}
     cells = []
     for group in groups:
-        time = _median(group, "train_s")
+        time = group.median("train_s")
         if group.name in ranking and time:
             # Machines, data and scales are never compared with each other.
             cells.append(f"{time / best.setdefault(group.conditions, time):.2f}")
@@ -214,8 +194,8 @@ def _ratios(groups: Sequence[Group], ranking: Sequence[str]) -> list[str]:
 def _steps(groups: Sequence[Group]) -> list[str]:
     cells = []
     for group in groups:
-        step = _median(group, "step_ms_median")
-        low, high = _median(group, "step_ms_p05"), _median(group, "step_ms_p95")
+        step = group.median("step_ms_median")
+        low, high = group.median("step_ms_p05"), group.median("step_ms_p95")
         cells.append(
             "-" if step is None else f"{step:.2f} ms ({low or step:.2f}-{high or step:.2f})"
         )
@@ -231,7 +211,7 @@ def _quality(groups: Sequence[Group]) -> tuple[str, list[str]]:
 
 
 def _first_quality(groups: Sequence[Group]) -> Metric | None:
-    return next((m for m in QUALITY if any(_known(g, m.column) for g in groups)), None)
+    return next((m for m in QUALITY if any(g.known(m.column) for g in groups)), None)
 
 
 def _more(
@@ -241,7 +221,7 @@ def _more(
     there = (TRAINING, STEP, _first_quality(groups))
     columns: dict[str, Sequence[str]] = {"release": [group.name for group in groups]}
     for metric in wanted:
-        if metric not in there and any(_known(group, metric.column) for group in groups):
+        if metric not in there and any(group.known(metric.column) for group in groups):
             columns[f">{in_lower_case(metric.title)}"] = _values(metric, groups)
     return tuple(columns), tuple(zip(*columns.values(), strict=True))
 

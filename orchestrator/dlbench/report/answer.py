@@ -14,7 +14,7 @@ from dlbench.report.numbers import written
 from dlbench.statistics.answers import islands
 from dlbench.statistics.comparison import Comparison
 from dlbench.statistics.measurements import Reason
-from dlbench.statistics.verdicts import Decision, Verdict
+from dlbench.statistics.verdicts import Decision
 from dlbench.statistics.words import TOO_FEW_TO_TELL, count, listing, some
 
 _NAMED = 4
@@ -83,7 +83,7 @@ def _headline(times: Comparison | None, case: str) -> str:
     median = f"{written(times.summaries[best].median)} s"
     if len(times.ranking) == 1:
         return f"{best} trains {case} in {median}; there is nothing to compare it with."
-    against = _against(times, best)
+    against = times.against_others(best)
     if not against:
         return f"No two contenders on {case} can be compared."
     won = [v for v in against if v.won_by(best)]
@@ -118,7 +118,7 @@ def _over_cases(material: Material) -> str:
     wins = Counter(
         part[0]
         for times, part in compared
-        if (against := _against(times, part[0])) and all(v.won_by(part[0]) for v in against)
+        if (against := times.against_others(part[0])) and all(v.won_by(part[0]) for v in against)
     )
     if not compared and (devices := _over_devices(material)):
         return devices
@@ -180,11 +180,6 @@ def _leader(compared: Sequence[tuple[Comparison, Sequence[str]]], total: str) ->
     few = all(v.decision is Decision.TOO_FEW for times, _ in compared for v in times.tested)
     why = f"there are {TOO_FEW_TO_TELL}" if few else "it is not shown to be the fastest on any"
     return f"{name} was the quickest on {number} of {total}, but {why}."
-
-
-def _against(times: Comparison, best: str) -> list[Verdict]:
-    """The verdicts on a group against all others that it may be compared with."""
-    return [v for v in times.tested if best in (v.first, v.second)]
 
 
 def _summary(material: Material) -> Iterator[str]:

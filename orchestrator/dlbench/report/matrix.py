@@ -153,9 +153,8 @@ def _cell(
 def _beats_any(material: Material, group: Group, metric: Metric) -> bool:
     """Whether the first of a column is shown to be better than any other, or has no rival."""
     comparison = material.comparison(group.case, metric)
-    tested = comparison.tested if comparison else ()
-    rivals = [verdict for verdict in tested if group.name in (verdict.first, verdict.second)]
-    return not rivals or any(v.different and v.won_by(group.name) for v in rivals)
+    against = comparison.against_others(group.name) if comparison else []
+    return not against or any(verdict.won_by(group.name) for verdict in against)
 
 
 def said(relation: Relation, metric: Metric, *, tested: bool) -> tuple[str, str]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator
 
 from dlbench.analysis import reproducibility
 from dlbench.analysis.groups import Case, Group
@@ -130,7 +128,7 @@ def _table(material: Material, case: Case) -> tuple[list[str], list[list[str]]]:
             group.name,
             f"{len(group.complete)}/{len(group.rows)}",
             *(_value(material, group, metric) for metric in metrics),
-            ", ".join(_outcomes(group)),
+            group.outcomes,
         ]
         for group in _ranked(material, case)
     ]
@@ -153,13 +151,6 @@ def _ranked(material: Material, case: Case) -> list[Group]:
 def _value(material: Material, group: Group, metric: Metric) -> str:
     value = material.estimate(group, metric)
     return "–" if value is None else f"{written(value.middle)} {value.span}".rstrip()
-
-
-def _outcomes(group: Group) -> Iterator[str]:
-    counted = Counter(str(row["outcome"]) for row in group.rows)
-    yield from (name if len(counted) == 1 else f"{n} {name}" for name, n in counted.items())
-    if not group.certified:
-        yield group.unranked
 
 
 def _md(text: str) -> str:

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dlbench.errors import UserError
-
-if TYPE_CHECKING:
-    from dlbench.statistics.comparison import Comparison
 
 
 def leader_is_known(folder: Path, alpha: float) -> bool:
@@ -20,11 +16,4 @@ def leader_is_known(folder: Path, alpha: float) -> bool:
         compared = open_results(folder).compare(TRAINING.column, alpha=alpha, stability=False)
     except UserError:  # no trial has a training time
         return False
-    return all(leader(case.comparison) for case in compared.cases)
-
-
-def leader(comparison: Comparison) -> str | None:
-    """The contender that is shown to be better than all it may be compared with."""
-    best = comparison.ranking[0] if comparison.ranking else None
-    against = [verdict for verdict in comparison.tested if best in (verdict.first, verdict.second)]
-    return best if best and against and all(v.won_by(best) for v in against) else None
+    return all(case.comparison.leader for case in compared.cases)

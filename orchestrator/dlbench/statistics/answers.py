@@ -63,7 +63,7 @@ def _leader(comparison: Comparison, island: list[str]) -> str:
     best = island[0]
     if len(island) == 1:
         return f"There is nothing to compare {best} with."
-    against = [v for v in comparison.tested if best in (v.first, v.second)]
+    against = comparison.against_others(best)
     rank = {name: i for i, name in enumerate(island)}
     against.sort(key=lambda v: rank[v.other(best)])
     beaten = [v for v in against if v.won_by(best)]

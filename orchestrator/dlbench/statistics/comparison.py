@@ -70,6 +70,17 @@ class Comparison:
     def tested(self) -> tuple[Verdict, ...]:
         return tuple(v for v in self.verdicts if v.decision is not Decision.NOT_COMPARABLE)
 
+    def against_others(self, name: str) -> list[Verdict]:
+        """The verdicts on a group and each other group that it may be compared with."""
+        return [v for v in self.tested if name in (v.first, v.second)]
+
+    @property
+    def leader(self) -> str | None:
+        """The group that is shown to be better than all that it may be compared with."""
+        best = self.ranking[0] if self.ranking else ""
+        against = self.against_others(best)
+        return best if against and all(v.won_by(best) for v in against) else None
+
     @property
     def sizes(self) -> tuple[SampleSize, ...]:
         """The sample sizes that occur, the weakest first."""

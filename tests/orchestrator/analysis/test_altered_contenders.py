@@ -36,7 +36,7 @@ def test_show_ranks_the_others_and_marks_it(campaign: Path, command: Command) ->
     assert "Every other model was proven equal" in said.out
     (row,) = (line for line in said.out.splitlines() if line.startswith(MARK + "  "))
     assert row.rstrip().endswith("altered on purpose") and " - " in row
-    assert "NOT certified" not in said.out and "uncertified" not in said.out
+    assert "not certified" not in said.out and "uncertified" not in said.out
     for word in ("is the fastest", "is fastest", "is best", "leads", "was the quickest"):
         assert f"{MARK} {word}" not in said.out
 

@@ -284,7 +284,7 @@ def test_show_ranks_what_compare_ranks(tmp_path: Path, command: Command) -> None
         assert sentence in shown and sentence in compared
     rows = [line.split() for line in shown.splitlines() if line[1:].startswith("@1  ")]
     assert [row[0] for row in rows] == ["a@1", "b@1", "c@1", "d@1", "a@1", "b@1"]
-    assert "ok, not checked" in " ".join(rows[2]) and "ok, NOT certified" in " ".join(rows[3])
+    assert "ok, proof not made" in " ".join(rows[2]) and "ok, not certified" in " ".join(rows[3])
     assert "digits-cnn (gpu)" in shown
 
 

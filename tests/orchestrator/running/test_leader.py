@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from dlbench.planning.repeats import ALPHA, planned_looks
-from dlbench.running.leader import leader
 from dlbench.statistics.comparison import compare
 from dlbench.statistics.looks import alpha_at_look
 from dlbench.statistics.measurements import Measurements
@@ -29,7 +28,7 @@ def decided(draw: Draw, seed: int, contenders: int, at_most: int) -> tuple[str |
     for number, repeats in enumerate(looks, 1):
         groups = {name: measured(values[:repeats]) for name, values in times.items()}
         level = alpha_at_look(ALPHA, number, len(looks))
-        found = leader(compare(groups, alpha=level, draws=20))
+        found = compare(groups, alpha=level, draws=20).leader
         if found:
             return found, repeats
     return None, at_most

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import statistics
-
 from dlbench.report.material import PHASES, Material
 from dlbench.report.tables import Chart
 
 
 def phases(material: Material) -> Chart | None:
     rows = [
-        (group, phase, statistics.median(values))
+        (group, phase, seconds)
         for group in material.groups
         for phase, column in PHASES.items()
-        if (values := [row[column] for row in group.complete if row[column] is not None])
+        if (seconds := group.median(column)) is not None
     ]
     note = "Median seconds in each phase. First step includes compilation."
     return Chart.of("phases", "stack", "Where the time goes", "group phase seconds", rows, note,
