@@ -27,8 +27,8 @@ from dlbench.statistics.stability import (
     noisy_machine,
     steps_of_trial,
     trial_outliers,
-    unequal,
 )
+from dlbench.statistics.words import number
 
 _SCREENED = 200_000
 """Step times that are screened at once: they fit into a processor's cache."""
@@ -161,12 +161,12 @@ def _order(groups: Sequence[Group], metric: Metric) -> OrderEffect | None:
     if len(first) < 2 or len({name for _, name, _, _ in rows}) < 2:
         return None
     # Rounds of several campaigns follow one another.
-    number = {turn: i for i, turn in enumerate(sorted(first))}
+    rounds = {turn: i for i, turn in enumerate(sorted(first))}
     values, names, turns, places = zip(*rows, strict=True)
     return order_effect(
         values,
         names,
-        [number[turn] for turn in turns],
+        [rounds[turn] for turn in turns],
         [place - first[turn] for place, turn in zip(places, turns, strict=True)],
         metric.kind,
     )
@@ -175,10 +175,18 @@ def _order(groups: Sequence[Group], metric: Metric) -> OrderEffect | None:
 def _unequal(groups: Sequence[Group], metric: Metric) -> list[Finding]:
     """Cores that differ; other programs beside one group only."""
     findings = [Finding(Concern.UNEQUAL, sentence, 1.0) for sentence in fewer_cores(groups)]
-    loads = {group.name: map(others_percent, group.measured(metric)) for group in groups}
-    others = {name: [load for load in own if load is not None] for name, own in loads.items()}
-    middles = [float(np.median(seen)) for seen in others.values() if seen]
-    if middles and max(middles) - min(middles) > _LOAD:
-        found = unequal("other programs' share of the machine (%)", others)
-        findings += [found] if found else []
+    loads = {}
+    for group in groups:
+        seen = [load for load in map(others_percent, group.measured(metric)) if load is not None]
+        if seen:
+            loads[group.name] = float(np.median(seen))
+    if not loads:
+        return findings
+    low, high = min(loads, key=loads.__getitem__), max(loads, key=loads.__getitem__)
+    if (more := loads[high] - loads[low]) > _LOAD:
+        sentence = (
+            "Unequal conditions: other programs' share of the machine (%) is"
+            f" {number(loads[low])} for {low}, {number(loads[high])} for {high}."
+        )
+        findings.append(Finding(Concern.UNEQUAL, sentence, more / loads[high]))
     return findings

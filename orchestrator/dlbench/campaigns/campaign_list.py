@@ -52,12 +52,12 @@ def campaign_folders(root: Path = RESULTS) -> list[Path]:
     return sorted(folders, key=lambda folder: (_changed(folder), folder.name), reverse=True)
 
 
-def newest(root: Path = RESULTS) -> Path:
+def newest() -> Path:
     """The campaign that was worked on last."""
-    folders = campaign_folders(root)
+    folders = campaign_folders()
     if not folders:
         raise UserError(
-            f"There is no campaign in {root}/.", "Run `dlbench run` here, or name a folder."
+            f"There is no campaign in {RESULTS}/.", "Run `dlbench run` here, or name a folder."
         )
     return folders[0]
 
@@ -118,11 +118,11 @@ def campaign_name(trials: Sequence[Trial], label: str | None) -> str:
     return text
 
 
-def fresh_folder(trials: Sequence[Trial], label: str | None, root: Path = RESULTS) -> Path:
+def fresh_folder(trials: Sequence[Trial], label: str | None) -> Path:
     """One that is not there yet, called after the time and what is compared."""
     name = campaign_name(trials, label).replace(" ", "-")
     stem = f"{datetime.now():%Y-%m-%d_%H%M%S}-{name}"
-    folder, number = root / stem, 2
+    folder, number = RESULTS / stem, 2
     while folder.exists():
-        folder, number = root / f"{stem}-{number}", number + 1
+        folder, number = RESULTS / f"{stem}-{number}", number + 1
     return folder

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from dlbench.cli.console import folded, print_json, say, width
@@ -28,7 +29,7 @@ def list_confounds(*, as_json: bool) -> None:
                 for key, each in one.parameters.items()
             },
             "proof": _proof(one),
-            "sources": [dict(each) for each in _sources(one, studies)],
+            "sources": list(_sources(one, studies)),
         }
         for one in CONFOUNDS
     ]
@@ -64,16 +65,7 @@ def _sources(one: Confound, studies: tuple[Study, ...]) -> Iterator[dict[str, An
     for study in studies:
         for had in study.confounds:
             if had.confound.partition(":")[0] == one.name:
-                yield {
-                    "study": study.name,
-                    "frameworks": list(had.frameworks),
-                    "workloads": list(had.workloads),
-                    "confound": had.confound,
-                    "put_back": had.put_back,
-                    "place": had.place,
-                    "said": had.said,
-                    "note": had.note,
-                }
+                yield {"study": study.name, **asdict(had)}
 
 
 def _seen(one: Confound, studies: tuple[Study, ...]) -> str:

@@ -22,13 +22,13 @@ _KEPT = 600
 _WIDTH = 40
 
 
-def sparkline(values: Sequence[float], width: int = _WIDTH, floor: float | None = None) -> str:
-    """A curve in one line of text, the whole of it in at most `width` characters."""
+def sparkline(values: Sequence[float], floor: float | None = None) -> str:
+    """A curve in one line of text, the whole of it in at most `_WIDTH` characters."""
     if not values:
         return ""
-    if len(values) > width:
-        step = len(values) / width
-        values = [values[min(len(values) - 1, int((i + 1) * step) - 1)] for i in range(width)]
+    if len(values) > _WIDTH:
+        step = len(values) / _WIDTH
+        values = [values[min(len(values) - 1, int((i + 1) * step) - 1)] for i in range(_WIDTH)]
     low = min(values) if floor is None else floor
     span = max(values) - low
     if span <= 0:

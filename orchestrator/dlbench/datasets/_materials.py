@@ -45,7 +45,6 @@ _SYNTHETIC = partial(_synthetic.compositions, elements=len(ELEMENTS))
 def materials(
     name: str,
     title: str,
-    licence: str,
     rows: tuple[int, int],
     download: Download,
     *,
@@ -78,7 +77,7 @@ def materials(
     return Dataset(
         name=name,
         title=title,
-        licence=licence,
+        licence="CC BY 4.0",
         rows=rows,
         convert=convert,
         synthetic=_SYNTHETIC,

@@ -8,7 +8,6 @@ _PLACE = "https://ndownloader.figshare.com/files/"
 DATASET = materials(
     "jarvis",
     "JARVIS-DFT, 3D materials (K. Choudhary et al., 2018; matminer's jarvis_dft_3d)",
-    "CC BY 4.0",
     (20_998, 2_592),
     Download(
         "jarvis_dft_3d.json.gz",

@@ -8,7 +8,6 @@ _FILE = "matbench_mp_e_form.json.gz"
 DATASET = materials(
     "materials-project",
     "The Materials Project (A. Jain et al., 2013; Matbench's mp_e_form)",
-    "CC BY 4.0",
     (107_528, 13_276),
     Download(
         _FILE,

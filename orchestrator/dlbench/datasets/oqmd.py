@@ -8,7 +8,6 @@ _PLACE = "https://ndownloader.figshare.com/files/"
 DATASET = materials(
     "oqmd",
     "The Open Quantum Materials Database (J. Saal et al., 2013; as JARVIS-Tools packs it)",
-    "CC BY 4.0",
     (279_559, 34_513),
     Download("all_oqmd.json.zip", (f"{_PLACE}26790182",)),
     others=(Download("CFID_OQMD_460k.json.zip", (f"{_PLACE}24981170",)),),

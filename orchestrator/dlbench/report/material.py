@@ -123,6 +123,7 @@ class Material:
     cases: tuple[Case, ...]
     """By label; their groups by framework and version."""
     certificates: tuple[Certificate, ...]
+    """Failed proofs first."""
     rate: ErrorRate
     study: Study | None = None
     """The published study whose claims are judged."""
@@ -259,10 +260,14 @@ def load(
     return Material(
         results,
         tuple(replace(case, groups=tuple(sorted(case.groups, key=_by_version))) for case in cases),
-        tuple(sorted(certificates, key=lambda c: (c.workload, release_order(c.release), c.device))),
+        tuple(sorted(certificates, key=_failed_first)),
         error_rate(results, alpha, over),
         study_of(results, study),
     )
+
+
+def _failed_first(one: Certificate) -> tuple[object, ...]:
+    return one.passed, one.workload, release_order(one.release), one.device
 
 
 def _by_version(group: Group) -> tuple[object, ...]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import time
-from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -59,7 +58,7 @@ def html(material: Material) -> str:
         baseline_note=compared.note,
         failures=failures,
         more_failures=more,
-        certificates=records.failed_first(material.certificates),
+        certificates=material.certificates,
         machines=records.machines(material),
         cautions=beside_numbers.cautions_of(material),
         error_rate=material.error_rate(material.tested),
@@ -90,7 +89,7 @@ def _page(material: Material, compared: Comparisons) -> dict[str, Any]:
                 material.contenders.items(), colours.values(), strict=True
             )
         ],
-        "presets": [asdict(preset) for preset in presets(material)],
+        "presets": presets(material),
         "groups": compared.groups,
         "baselines": compared.baselines,
     }

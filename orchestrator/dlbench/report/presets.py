@@ -4,35 +4,28 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import Any
 
 from dlbench.report.material import Material
 from dlbench.versions import release_order
 
 
-@dataclass(frozen=True)
-class Preset:
-    name: str
-    contenders: tuple[int, ...]
-    """Their positions in `Material.contenders`."""
-    cases: tuple[int, ...]
-    """Their positions in `Material.cases`."""
+def presets(material: Material) -> list[dict[str, Any]]:
+    """For the page: of each its name, and the positions of its contenders and cases.
 
-
-def presets(material: Material) -> tuple[Preset, ...]:
-    """Everything first; what would choose everything, too, or nothing, is left out."""
+    Everything first; what would choose everything, too, or nothing, is left out."""
     names = list(material.contenders)
-    everyone, every = tuple(range(len(names))), tuple(range(len(material.cases)))
-    found = [Preset("Everything", everyone, every)]
+    everyone, every = list(range(len(names))), list(range(len(material.cases)))
+    found = [{"name": "Everything", "contenders": everyone, "cases": every}]
     for name, contenders, cases in _narrower(material):
-        chosen = tuple(names.index(one) for one in contenders)
+        chosen = [names.index(one) for one in contenders]
         if chosen and cases and (chosen, cases) != (everyone, every):
-            found.append(Preset(name, chosen, cases))
-    return tuple(found)
+            found.append({"name": name, "contenders": chosen, "cases": cases})
+    return found
 
 
-def _narrower(material: Material) -> Iterator[tuple[str, list[str], tuple[int, ...]]]:
-    every = tuple(range(len(material.cases)))
+def _narrower(material: Material) -> Iterator[tuple[str, list[str], list[int]]]:
+    every = list(range(len(material.cases)))
     releases = {group.name: group.release for group in material.groups}
     newest: dict[str, str] = {}
     for name, framework in material.contenders.items():
@@ -48,7 +41,7 @@ def _narrower(material: Material) -> Iterator[tuple[str, list[str], tuple[int, .
         yield f"Releases of {framework}", own, every
     devices = [str(case.groups[0].rows[0]["device"]) for case in material.cases]
     for device in sorted(set(devices)):
-        on_device = tuple(i for i, own in enumerate(devices) if own == device)
+        on_device = [i for i, own in enumerate(devices) if own == device]
         run = {group.name for i in on_device for group in material.cases[i].groups}
         there = [name for name in material.contenders if name in run]
         yield f"{device.upper()} only", there, on_device

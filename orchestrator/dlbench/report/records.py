@@ -10,7 +10,6 @@ from typing import Any
 
 from dlbench.analysis.groups import Row
 from dlbench.analysis.metrics import PEAK_MEMORY, QUALITY, TRAINING
-from dlbench.campaigns.certificate_file import Certificate
 from dlbench.campaigns.log_file import log_tail
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.planning.plan import Trial
@@ -50,7 +49,7 @@ class GroupRecord:
     weaknesses: tuple[str, ...]
     proof: str
     certificate: int | None
-    """Its position among `failed_first`; None: the campaign does not hold it."""
+    """Its position in `Material.certificates`; None: the campaign does not hold it."""
     key: str
     lock: str
     """The lock's digest, and of which release and device it is."""
@@ -118,8 +117,7 @@ def command_of(trial: Trial, seeds: Sequence[int] = ()) -> str:
 
 def group_records(material: Material) -> list[GroupRecord]:
     """One for each of `Material.groups`, in their order."""
-    certificates = failed_first(material.certificates)
-    number = {certificate.key: i for i, certificate in enumerate(certificates)}
+    number = {certificate.key: i for i, certificate in enumerate(material.certificates)}
     around = {case.label: beside_numbers.of_case(material, case) for case in material.cases}
     records = []
     for group in material.groups:
@@ -243,8 +241,3 @@ def campaign_commands(material: Material) -> list[str]:
     parts = material.about.merged or (material.about,)
     every = [shlex.join(part.command) for part in parts]
     return [command for command in dict.fromkeys(every) if command]
-
-
-def failed_first(certificates: tuple[Certificate, ...]) -> list[Certificate]:
-    """Failed proofs first."""
-    return sorted(certificates, key=lambda certificate: certificate.passed)

@@ -21,6 +21,7 @@ from dlbench.statistics.sample_size import holm
 from dlbench.statistics.stability import Concern, Finding
 from dlbench.statistics.words import percent
 
+_ALPHA = 0.01
 _SHUFFLES = 1999
 _MOST_TRIALS = 250
 """With more, the normal limit of the shuffles is as good and costs nothing."""
@@ -38,7 +39,6 @@ class OrderEffect:
     across: float
     """Change from the first round to the last."""
     across_p: float
-    alpha: float
     kind: Kind
 
     @property
@@ -49,7 +49,7 @@ class OrderEffect:
             (within, self.within, "from the first to the last place in a round"),
             (across, self.across, "from the first round to the last"),
         ):
-            if p <= self.alpha:
+            if p <= _ALPHA:
                 ratio = self.kind.scale == "ratio"
                 shown = percent(abs(size)) if ratio else self.kind.size(abs(size))
                 way = "rise" if size > 0 else "fall"
@@ -70,8 +70,6 @@ def order_effect(
     rounds: Sequence[int],
     positions: Sequence[int],
     kind: Kind = TIME,
-    *,
-    alpha: float = 0.01,
 ) -> OrderEffect:
     """One entry a trial in each argument: its value, group, round and position in the round."""
     every = np.asarray(values, dtype=np.float64)
@@ -90,7 +88,7 @@ def order_effect(
     changes = [slope * width, drift * length]
     if ratio:
         changes = [math.expm1(change) for change in changes]
-    return OrderEffect(len(every), changes[0], within_p, changes[1], across_p, alpha, kind)
+    return OrderEffect(len(every), changes[0], within_p, changes[1], across_p, kind)
 
 
 def _residuals(values: Floats, groups: Sequence[Hashable]) -> Floats:

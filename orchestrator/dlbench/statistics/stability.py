@@ -8,7 +8,7 @@ enough to matter.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -33,6 +33,8 @@ APART = 4.5
 spread has 3.5)."""
 _CUTOFF = 5.0
 """A step further than so many robust standard deviations from the median sticks out."""
+_BETWEEN_TRIALS, _WITHIN_TRIALS = 0.05, 0.15
+"""How much trials of one group, and the steps of one trial, may scatter without a word."""
 _NORMAL_MAD = 1.4826
 """What makes a normal sample's MAD its standard deviation."""
 
@@ -180,16 +182,14 @@ def _step_outliers(steps: Floats) -> Finding | None:
     return Finding(Concern.OUTLIERS, said, extra)
 
 
-def outlying_trials(
-    values: Sequence[float] | Floats, *, groups: int = 1, alpha: float = _ALPHA
-) -> tuple[int, ...]:
+def outlying_trials(values: Sequence[float] | Floats, *, groups: int = 1) -> tuple[int, ...]:
     """Which trials of one group stick out: Rosner's test, of logarithms where these exist. Of so
-    many `groups` of normal noise, a share of alpha has any such trial."""
+    many `groups` of normal noise, a share of `_ALPHA` has any such trial."""
     every = np.asarray(values, dtype=np.float64)
     known = np.flatnonzero(np.isfinite(every))
     seen = every[known]
     scaled = np.log(seen) if len(seen) and seen.min() > 0 else seen
-    return tuple(int(known[i]) for i in beyond_noise(scaled, alpha / max(1, groups)))
+    return tuple(int(known[i]) for i in beyond_noise(scaled, _ALPHA / max(1, groups)))
 
 
 def trial_outliers(
@@ -279,9 +279,7 @@ class StepSummary:
     n: int
 
 
-def noisy_machine(
-    trials: Sequence[StepSummary], *, between: float = 0.05, within: float = 0.15
-) -> tuple[Finding, ...]:
+def noisy_machine(trials: Sequence[StepSummary]) -> tuple[Finding, ...]:
     """Whether trials of one group differ by more than their own steps explain."""
     usable = [t for t in trials if t.n and t.median > 0]
     if len(usable) < 3:
@@ -295,32 +293,13 @@ def noisy_machine(
     logs = np.log([t.median for t in usable])
     outside = float(logs.std(ddof=1))
     findings = []
-    if outside > between and outside > 3 * expected:
+    if outside > _BETWEEN_TRIALS and outside > 3 * expected:
         said = (
             f"Trials scatter by {percent(outside)}, their steps explain {percent(expected)}: "
             "something other than the workload changed between trials."
         )
         findings.append(Finding(Concern.NOISY_MACHINE, said, outside))
-    if inside > within:
+    if inside > _WITHIN_TRIALS:
         said = f"Within a trial, steps scatter by {percent(inside)} about their median."
         findings.append(Finding(Concern.NOISY_STEPS, said, inside))
     return tuple(findings)
-
-
-def unequal(
-    condition: str, values: Mapping[str, Sequence[float]], *, tolerance: float = 0.1
-) -> Finding | None:
-    """Whether groups ran under unlike conditions: threads, clock speed, load, temperature.
-
-    The medians may differ by `tolerance` of the largest.
-    """
-    middles = {group: float(np.median(seen)) for group, seen in values.items() if len(seen)}
-    if len(middles) < 2:
-        return None
-    low, high = min(middles, key=middles.__getitem__), max(middles, key=middles.__getitem__)
-    largest = max(abs(middle) for middle in middles.values())
-    gap = middles[high] - middles[low]
-    if gap <= tolerance * largest:
-        return None
-    said = f"{number(middles[low])} for {low}, {number(middles[high])} for {high}"
-    return Finding(Concern.UNEQUAL, f"Unequal conditions: {condition} is {said}.", gap / largest)

@@ -23,15 +23,15 @@ def number(x: float, digits: int = 4) -> str:
     return f"{x:.{digits - 1}e}"
 
 
-def together(estimate: float, low: float, high: float, least: int = 2) -> tuple[str, str, str]:
+def together(estimate: float, low: float, high: float) -> tuple[str, str, str]:
     """An estimate and its interval with equally many decimals, as many as its width earns."""
     # An interval of no width earns as many as its distance from "no difference" (0 or 1) takes.
     size = max(abs(estimate), abs(low), abs(high))
     width = high - low if high - low > 1e-9 * size else 0.0
     width = width or min(abs(estimate), abs(estimate - 1)) or 1.0
-    decimals = least
+    decimals = 2
     if math.isfinite(width):
-        decimals = max(least, min(6, -math.floor(math.log10(width))))
+        decimals = max(2, min(6, -math.floor(math.log10(width))))
     while decimals < 6 and 0 < abs(estimate) < 0.5 * 10**-decimals:
         decimals += 1  # a difference that was seen is not written as none
     if size >= 100:
@@ -51,10 +51,10 @@ def count(n: int, noun: str, plural: str = "") -> str:
     return f"{n} {noun if n == 1 else plural or noun + 's'}"
 
 
-def listing(items: Sequence[str], word: str = "and") -> str:
+def listing(items: Sequence[str]) -> str:
     if len(items) < 2:
         return "".join(items)
-    return f"{', '.join(items[:-1])} {word} {items[-1]}"
+    return f"{', '.join(items[:-1])} and {items[-1]}"
 
 
 def some(items: Sequence[str], most: int = 6) -> list[str]:

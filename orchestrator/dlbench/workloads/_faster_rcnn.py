@@ -84,7 +84,6 @@ def _convolved(
 def detection_recipe(
     numbers: Mapping[str, Any],
     *,
-    epochs: int,
     rate: float = 1e-4,
     evaluate: Sequence[str] = ("test",),
 ) -> dict[str, Any]:
@@ -92,7 +91,7 @@ def detection_recipe(
     of_rpn, of_rois = float(numbers["rpn_samples"]), float(numbers["rois"])
     return recipe(
         batch=1,
-        epochs=epochs,
+        epochs=12,
         optimizer=adam(rate, weight_decay=5e-4),
         evaluate=evaluate,
         losses=[

@@ -51,7 +51,7 @@ WORKLOADS = (
             boxes=64,
             numbers=_NUMBERS,
         ),
-        recipe=detection_recipe(_NUMBERS, epochs=12),
+        recipe=detection_recipe(_NUMBERS),
         about="Photographs with objects of 20 classes: Faster R-CNN on ResNet-50 C4",
         source="S. Ren et al., 2015, joint training, on ResNet-50 C4 with constants in the place of"
         " batch normalisation, stem and first stage constant, too; 28,197,040",
@@ -71,7 +71,7 @@ WORKLOADS = (
             boxes=64,
             numbers=_SMALL,
         ),
-        recipe=detection_recipe(_SMALL, epochs=12, rate=1e-3, evaluate=("test", "train")),
+        recipe=detection_recipe(_SMALL, rate=1e-3, evaluate=("test", "train")),
         about="The same detector in small, for made-up scenes or a machine without a GPU",
         proof=_PROOF,
     ),

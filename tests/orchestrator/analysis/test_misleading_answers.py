@@ -258,6 +258,8 @@ def test_circumstances_stand_beside_the_number(tmp_path: Path, command: Command)
     assert "! The data are synthetic: accuracies and errors mean nothing." in said
     assert "! Training was cut to 50 steps: qualities are not those of a whole training." in said
     assert "! The machine was busy: other programs took 40 % of it beside a@1." in said
+    unequal = "other programs' share of the machine (%) is 0 for b@1, 40 for a@1."
+    assert f"! Unequal conditions: {unequal}" in said
     rows = {line.split()[0]: line for line in said.splitlines() if line[1:].startswith("@1 ")}
     assert "synthetic data, 50 steps, busy machine" in rows["a@1"]
     assert "outliers" in rows["b@1"] and "busy" not in rows["b@1"]

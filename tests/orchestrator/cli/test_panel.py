@@ -67,5 +67,5 @@ def test_the_rest_is_estimated_by_trials_of_the_same_kind(campaign: Campaign) ->
 def test_sparklines_fit_and_rise_with_their_values() -> None:
     assert sparkline([]) == ""
     assert sparkline([0, 1, 2, 3, 4, 5, 6, 7]) == "▁▂▃▄▅▆▇█"
-    assert len(sparkline(list(range(1000)), width=40)) == 40
+    assert len(sparkline(list(range(1000)))) == 40
     assert sparkline([5.0, 5.0]) == "▁▁"

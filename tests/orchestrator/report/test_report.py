@@ -300,15 +300,15 @@ def test_where_pairs_are_too_many_the_page_says_who_can_be_the_baseline(
 
 def test_presets_are_those_that_choose_something(material: report.Material) -> None:
     names = list(material.contenders)
-    found = {preset.name: preset for preset in presets(material)}
+    found = {preset["name"]: preset for preset in presets(material)}
     assert next(iter(found)) == "Everything"
-    newest = {names[i] for i in found["Newest of each"].contenders}
+    newest = {names[i] for i in found["Newest of each"]["contenders"]}
     assert newest == {"jax@0.12.0.1", "mxnet@1.9.1", "pytorch@2.13.0", "tensorflow@2.21.0"}
-    assert [names[i] for i in found["Releases of pytorch"].contenders] == [
+    assert [names[i] for i in found["Releases of pytorch"]["contenders"]] == [
         "pytorch@1.13.1", "pytorch@2.0.1", "pytorch@2.4.0", "pytorch@2.13.0",
     ]  # fmt: skip
     assert "Releases of jax" not in found, "there is one"
-    on_gpu = [material.cases[i].label for i in found["GPU only"].cases]
+    on_gpu = [material.cases[i].label for i in found["GPU only"]["cases"]]
     assert on_gpu and all(label.endswith("(gpu)") for label in on_gpu)
 
 

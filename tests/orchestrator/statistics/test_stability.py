@@ -13,7 +13,6 @@ from dlbench.statistics.stability import (
     steps_of_trial,
     theil_sen,
     trial_outliers,
-    unequal,
 )
 
 
@@ -128,15 +127,6 @@ def test_a_noisy_machine_is_told_from_noisy_steps() -> None:
     jittery = [StepSummary(10 * np.exp(rng.normal(0, 0.01)), 3.0, 400) for _ in range(8)]
     assert [f.concern for f in noisy_machine(jittery)] == [Concern.NOISY_STEPS]
     assert noisy_machine(restless[:2]) == ()
-
-
-def test_unequal_conditions() -> None:
-    assert unequal("threads", {"a": [4, 4], "b": [4, 4]}) is None
-    finding = unequal("threads", {"a": [4, 4], "b": [1, 1]})
-    assert finding is not None
-    assert finding.sentence == "Unequal conditions: threads is 1 for b, 4 for a."
-    assert unequal("load", {"a": [1.0, 1.02], "b": [1.03]}) is None
-    assert unequal("load", {"a": [1.0], "b": []}) is None
 
 
 @pytest.mark.parametrize("n", [5, 7, 10, 30])
