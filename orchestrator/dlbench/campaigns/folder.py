@@ -24,22 +24,7 @@ from dlbench.campaigns.trial_file import read_result
 from dlbench.campaigns.trial_result import TrialResult
 from dlbench.errors import UserError, damaged
 from dlbench.planning.plan import Trial
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is there whole or not at all, also after a power cut.
-
-    It is a new file, put in the place of what was there: nothing is written through a link."""
-    content = text.encode("utf-8")
-    making = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.new")
-    try:
-        with making.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        making.replace(path)
-    finally:
-        making.unlink(missing_ok=True)
+from dlbench.whole_files import write_whole
 
 
 class Campaign:

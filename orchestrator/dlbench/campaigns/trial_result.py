@@ -11,6 +11,7 @@ from typing import Any
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.formats import Event
 from dlbench.monitor.resources import TRAINING, Resources, Stretch
+from dlbench.statistics.ranks import quantile
 
 VERSION = 1
 Metrics = dict[str, float | None]
@@ -196,8 +197,8 @@ def measure(events: Sequence[Event], phases: Mapping[str, float], rows_a_step: i
         metrics |= {
             "step_ms_median": median,
             "step_ms_mean": _mean_step(epochs, mean),
-            "step_ms_p05": _quantile(ordered, 0.05),
-            "step_ms_p95": _quantile(ordered, 0.95),
+            "step_ms_p05": quantile(ordered, 0.05),
+            "step_ms_p95": quantile(ordered, 0.95),
             "step_ms_sd": _deviation(ordered, mean),
             # times are kept to a millionth: a shorter one is none
             "throughput": 1000.0 * rows_a_step / median if median >= 1e-6 else None,
@@ -228,7 +229,7 @@ def _at_the_end(result: Mapping[str, Any]) -> Metrics:
     if latencies:
         found["latency_ms_median"] = statistics.median(latencies)
         if len(latencies) >= _FEWEST_FOR_P99:
-            found["latency_ms_p99"] = _quantile(sorted(latencies), 0.99)
+            found["latency_ms_p99"] = quantile(sorted(latencies), 0.99)
     return {**found, **_parts(result)}
 
 
@@ -313,10 +314,3 @@ def _deviation(values: Sequence[float], mean: float) -> float | None:
     """The standard deviation; `statistics.stdev` takes minutes for a million values."""
     squares = math.fsum((value - mean) ** 2 for value in values)
     return math.sqrt(squares / (len(values) - 1)) if len(values) > 1 else None
-
-
-def _quantile(ordered: Sequence[float], share: float) -> float:
-    position = share * (len(ordered) - 1)
-    low = math.floor(position)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (position - low)

@@ -59,9 +59,9 @@ def report(
 
     from dlbench import report as making
     from dlbench.campaigns.campaign_list import newest
-    from dlbench.campaigns.folder import write_whole
     from dlbench.cli.console import print_json
     from dlbench.errors import UserError, unknown
+    from dlbench.whole_files import write_whole
 
     if format not in _SUFFIXES:
         raise unknown("format", format, _SUFFIXES)

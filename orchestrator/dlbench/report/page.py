@@ -25,7 +25,7 @@ from dlbench.report.pairs import Comparisons, comparisons
 from dlbench.report.presets import presets
 from dlbench.report.sections import sections
 from dlbench.report.study import study_part
-from dlbench.report.tables import inert
+from dlbench.report.tables import inert, packed
 
 
 def html(material: Material) -> str:
@@ -50,7 +50,7 @@ def html(material: Material) -> str:
         script=own,
         page=inert(_page(material, compared)),
         metrics=[inert(metric) for metric in compared.metrics],
-        trials=inert({"columns": records.trial_table(material).packed()}),
+        trials=inert({"columns": packed(records.trial_table(material))}),
         answer=answer(material),
         lead=lead(material),
         sections=list(sections(material)),

@@ -13,7 +13,7 @@ from typing import Any
 from dlbench.analysis.metrics import Metric
 from dlbench.report import beside_numbers
 from dlbench.report.material import Material
-from dlbench.report.tables import Cell, Table
+from dlbench.report.tables import Cell, columns_of, packed
 from dlbench.statistics.verdicts import Decision
 from dlbench.statistics.words import listing
 
@@ -113,8 +113,8 @@ def _metric(
         "middle": metric.middle,
         "tested": metric in material.tested,
         "weakened": metric.from_steps,
-        "groups": Table.of_rows(_GROUP, groups).packed(),
-        "pairs": Table.of_rows(_PAIR, _pairs(material, metric, position, baselines)).packed(),
+        "groups": packed(columns_of(_GROUP, groups)),
+        "pairs": packed(columns_of(_PAIR, _pairs(material, metric, position, baselines))),
     }
 
 

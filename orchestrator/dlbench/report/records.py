@@ -15,7 +15,7 @@ from dlbench.campaigns.outcomes import Outcome
 from dlbench.planning.plan import Trial
 from dlbench.report import beside_numbers
 from dlbench.report.material import Material
-from dlbench.report.tables import Table
+from dlbench.report.tables import Columns, columns_of
 from dlbench.statistics.words import count
 
 _MOST_FAILURES = 100
@@ -141,7 +141,7 @@ def group_records(material: Material) -> list[GroupRecord]:
     return records
 
 
-def trial_table(material: Material) -> Table:
+def trial_table(material: Material) -> Columns:
     """Every trial with its group and what it measured."""
     metrics = [m for m in (TRAINING, *QUALITY, PEAK_MEMORY) if m in material.metrics]
     columns = [
@@ -157,7 +157,7 @@ def trial_table(material: Material) -> Table:
         for number, group in enumerate(material.groups)
         for row in group.rows
     ]  # fmt: skip
-    return Table.of_rows(columns, rows)
+    return columns_of(columns, rows)
 
 
 @dataclass(frozen=True)

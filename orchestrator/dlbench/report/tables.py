@@ -15,19 +15,17 @@ Row = Sequence[Cell | Group]
 """Of a chart's table; a group in it fills three cells: its case, contender and framework."""
 
 
-@dataclass(frozen=True)
-class Table:
-    """Columns of equal length, by name."""
+Columns = Mapping[str, Sequence[Cell]]
+"""A table: columns of equal length, by name."""
 
-    columns: Mapping[str, Sequence[Cell]]
 
-    @classmethod
-    def of_rows(cls, names: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Table:
-        return cls({name: [row[i] for row in rows] for i, name in enumerate(names)})
+def columns_of(names: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Columns:
+    return {name: [row[i] for row in rows] for i, name in enumerate(names)}
 
-    def packed(self) -> dict[str, Any]:
-        """For the page: each word once and where it stands, numbers with six digits."""
-        return {name: _packed(values) for name, values in self.columns.items()}
+
+def packed(columns: Columns) -> dict[str, Any]:
+    """For the page: each word once and where it stands, numbers with six digits."""
+    return {name: _packed(values) for name, values in columns.items()}
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,7 @@ class Chart:
     id: str
     drawing: str
     title: str
-    table: Table
+    columns: Columns
     note: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
 
@@ -56,7 +54,7 @@ class Chart:
             ]
             for row in rows
         ]
-        return cls(id, drawing, title, Table.of_rows(names, flat), note, settings) if rows else None
+        return cls(id, drawing, title, columns_of(names, flat), note, settings) if rows else None
 
     @property
     def filename(self) -> str:
@@ -64,7 +62,7 @@ class Chart:
 
     def cases(self, every: Sequence[str]) -> list[int]:
         """The numbers of the cases of which it has something to show."""
-        own = set(self.table.columns.get("case", every))
+        own = set(self.columns.get("case", every))
         return [number for number, case in enumerate(every) if case in own]
 
     def embedded(self) -> str:
@@ -73,7 +71,7 @@ class Chart:
             "drawing": self.drawing,
             "file": self.filename,
             "settings": dict(self.settings),
-            "columns": self.table.packed(),
+            "columns": packed(self.columns),
         }
         return inert(content)
 

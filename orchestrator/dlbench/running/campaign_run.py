@@ -19,7 +19,7 @@ from dlbench import __version__, workloads
 from dlbench.campaigns.about import CampaignAbout
 from dlbench.campaigns.campaign_list import fresh_folder
 from dlbench.campaigns.certificate_file import Certificate
-from dlbench.campaigns.folder import Campaign, write_whole
+from dlbench.campaigns.folder import Campaign
 from dlbench.campaigns.log_file import log_tail
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.campaigns.trial_result import (
@@ -73,6 +73,7 @@ from dlbench.running.resumable import check_extensible, check_machine
 from dlbench.running.workshop import Workshop
 from dlbench.statistics.looks import alpha_at_look
 from dlbench.weights import store as weights_store
+from dlbench.whole_files import write_whole
 
 
 @dataclass(frozen=True)

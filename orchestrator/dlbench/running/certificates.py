@@ -15,7 +15,6 @@ from typing import Any
 
 from dlbench import paths
 from dlbench.campaigns.certificate_file import VERSION, Certificate, Check, read_certificate
-from dlbench.campaigns.folder import write_whole
 from dlbench.campaigns.log_file import log_tail
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.datasets import find as find_dataset
@@ -30,6 +29,7 @@ from dlbench.planning.plan import Trial
 from dlbench.running.execute import execute
 from dlbench.running.jobs import job_of, request_of, software
 from dlbench.running.workshop import Workshop
+from dlbench.whole_files import write_whole
 from dlbench.workloads import Workload
 
 _SEED = 1

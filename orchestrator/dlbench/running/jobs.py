@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from dlbench import formats
-from dlbench.campaigns.folder import write_whole
 from dlbench.datasets.store import PreparedData
 from dlbench.engines.base import Limits, Request
 from dlbench.environments import gpu_fit, releases
@@ -26,6 +25,7 @@ from dlbench.planning.plan import Trial
 from dlbench.planning.rows import used_rows
 from dlbench.running.bench_code import bench_digest, bench_folder
 from dlbench.weights import store as weights_store
+from dlbench.whole_files import write_whole
 
 
 def software(release: Release, device: str) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from dlbench.campaigns.sources import CampaignSource, open_source
 from dlbench.campaigns.trial_file import read_trial
 from dlbench.errors import UserError
 from dlbench.sharing.scrub import Scrubber
+from dlbench.whole_files import whole_file
 
 _CHUNK = 1 << 20
 _LEVEL = 4
@@ -34,22 +35,18 @@ def write_archive(campaign: Path, path: Path) -> int:
         raise UserError(f"{path} exists already.", "Choose another name with -o.")
     source = open_source(campaign)
     scrubber = Scrubber()
-    making = path.with_name(f".{path.name}.new")
     sums = []
     try:
-        with zipfile.ZipFile(making, "w", zipfile.ZIP_DEFLATED) as archive:
+        with whole_file(path) as made, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, file in _members(source):
                 with file:
                     digest = _pack(archive, name, file, scrubber)
                 sums.append(f"{digest}  {name}\n")
             archive.writestr(_info(SUMS), "".join(sums))
-        making.replace(path)
     except OSError as error:
         raise UserError(
             f"{path} can't be written ({error.strerror or error}).", "Choose another path with -o."
         ) from error
-    finally:
-        making.unlink(missing_ok=True)
     return len(sums)
 
 

@@ -16,8 +16,8 @@ from dlbench.analysis.results import Results, open_results
 from dlbench.campaigns.archive_file import SUFFIX
 from dlbench.errors import UserError, unknown
 from dlbench.sharing.archive import write_archive
-from dlbench.sharing.new_folder import whole_folder
 from dlbench.sharing.scrub import Scrubber
+from dlbench.whole_files import whole_folder
 
 FORMATS = ("csv", "parquet", "json", "mlflow", "archive")
 _FORMULA = "^[=+\\-@\t\r\n＝＋－＠]"

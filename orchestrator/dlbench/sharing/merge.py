@@ -19,7 +19,6 @@ from dlbench import __version__
 from dlbench.campaigns.about import CampaignAbout
 from dlbench.campaigns.array_file import open_array
 from dlbench.campaigns.certificate_file import read_certificate
-from dlbench.campaigns.folder import write_whole
 from dlbench.campaigns.plain_files import ARRAYS, RESULT, TEXTS, read_file
 from dlbench.campaigns.plan_file import PlannedTrial
 from dlbench.campaigns.sources import CampaignSource, machines, open_source
@@ -28,7 +27,7 @@ from dlbench.campaigns.trial_result import VERSION
 from dlbench.errors import UserError
 from dlbench.formats import digest
 from dlbench.planning.plan import MOST_TRIALS
-from dlbench.sharing.new_folder import whole_folder
+from dlbench.whole_files import whole_folder, write_whole
 
 _MEASURED = ("started", "outcome", "wall_s", "metrics", "resources", "curve", "phases", "scale")
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from dlbench.campaigns.array_file import Arrays, read_arrays
 from dlbench.errors import UserError
 from dlbench.plain_json import printable
 from dlbench.statistics.words import listing
+from dlbench.whole_files import whole_file
 
 MOST_BYTES = 4 << 30
 """Of one file."""
@@ -150,16 +150,10 @@ def write_canonical(arrays: Mapping[str, Any], file: IO[bytes] | None = None) ->
 
 def save_canonical(arrays: Mapping[str, Any], path: Path) -> str:
     """Write them to a new file, whole or not at all; their digest."""
-    making = path.with_name(f".{path.name}-{os.getpid()}")
     try:
-        try:
-            with making.open("xb") as file:
-                digest = write_canonical(arrays, file)
-            making.replace(path)
-        finally:
-            making.unlink(missing_ok=True)
+        with whole_file(path) as file:
+            return write_canonical(arrays, file)
     except OSError as error:
         raise UserError(
             f"{path} can't be written ({error.strerror}).", "Choose another place with -o."
         ) from error
-    return digest

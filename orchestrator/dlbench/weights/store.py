@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from dlbench import paths
 from dlbench.errors import UserError
 from dlbench.plain_json import printable
 from dlbench.weights.canonical import read_canonical, write_canonical
+from dlbench.whole_files import whole_file
 
 _DIGEST = re.compile("[0-9a-f]{64}")
 _LONGEST_NAME = 100
@@ -65,14 +65,9 @@ def keep(weights: Weights) -> Path:
         return target
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, making = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                write_canonical(weights.arrays, file)
-            Path(making).chmod(0o444)  # trials read it, also as another user
-            Path(making).replace(target)
-        finally:
-            Path(making).unlink(missing_ok=True)
+        with whole_file(target) as file:
+            write_canonical(weights.arrays, file)
+            os.fchmod(file.fileno(), 0o444)  # trials read it, also as another user
     except OSError as error:
         raise UserError(
             f"Weights can't be kept in {target.parent} ({error.strerror}).",

@@ -131,8 +131,8 @@ def test_the_chart_has_a_line_for_every_contender_and_field(tmp_path: Path) -> N
     assert chart is not None
     assert chart.drawing == "scaling"
     assert len(said) == 4
-    assert set(chart.table.columns["metric"]) == {"Training time", "Peak memory"}
-    rows = dict(zip(chart.table.columns["case"], chart.table.columns["value"], strict=True))
+    assert set(chart.columns["metric"]) == {"Training time", "Peak memory"}
+    rows = dict(zip(chart.columns["case"], chart.columns["value"], strict=True))
     assert len(rows) == 4
 
 

@@ -24,7 +24,7 @@ from dlbench.report.matrix import Cell, matrices, parts, said
 from dlbench.report.pairs import comparisons
 from dlbench.report.presets import presets
 from dlbench.report.records import failures, group_records, trial_table
-from dlbench.report.tables import Table, inert
+from dlbench.report.tables import inert, packed
 from dlbench.sharing.archive import write_archive
 from dlbench.sharing.merge import merge
 from tests.orchestrator.report.attack import HOSTILE, SHOWN
@@ -161,8 +161,8 @@ def test_data_inside_scripts_can_not_end_them(hostile: Path) -> None:
 
 
 def test_numbers_that_are_none_become_null() -> None:
-    table = Table({"x": [1.0, float("nan"), float("inf"), None], "y": ["a", None, "a", "b"]})
-    assert table.packed() == {
+    columns = {"x": [1.0, float("nan"), float("inf"), None], "y": ["a", None, "a", "b"]}
+    assert packed(columns) == {
         "x": [1, None, None, None],
         "y": {"words": ["a", "b"], "rows": [0, None, 0, 1]},
     }
@@ -398,7 +398,7 @@ def test_of_cases_with_one_epoch_only_the_curves_are_left_out(copy: Path) -> Non
 
     chart, said = convergence(_changed(copy, shorten))
     assert chart is not None
-    assert "mnist-cnn" not in chart.table.columns["case"]
+    assert "mnist-cnn" not in chart.columns["case"]
     assert said[0].startswith("No curves on mnist-cnn and mnist-cnn (gpu): ")
 
 
@@ -407,7 +407,7 @@ def test_every_cell_leads_to_its_trials_certificate_lock_and_command(
 ) -> None:
     kept = group_records(material)
     table = trial_table(material)
-    assert sorted(table.columns["trial"]) == sorted(material.results.trials()["id"])
+    assert sorted(table["trial"]) == sorted(material.results.trials()["id"])
     for cells in (_cells(material, metric).values() for metric in material.metrics):
         for cell in cells:
             assert cell.group is not None

@@ -34,7 +34,7 @@ export function valueAxis(extra) {
     splitLine: { showMinLine: false, showMaxLine: false, lineStyle: { color: ink.line } }, nameTextStyle: nameStyle(), ...extra,
   };
 }
-export function names(labels, width, extra) {
+export function names(labels, width) {
   const longest = Math.max(...labels.map(textWidth), 30) + 16;
   const room = Math.min(longest, width * 0.4);
   return {
@@ -43,7 +43,6 @@ export function names(labels, width, extra) {
       type: "category", data: labels, inverse: true, axisTick: { show: false },
       axisLine: { lineStyle: { color: ink.line } },
       axisLabel: { color: ink.ink, fontSize: 13, interval: 0, width: room - 12, overflow: "truncate" },
-      ...extra,
     },
   };
 }

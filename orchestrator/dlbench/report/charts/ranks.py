@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dlbench.analysis.metrics import TRAINING
 from dlbench.report.material import Material
-from dlbench.report.tables import Chart, Table
+from dlbench.report.tables import Chart, Columns
 
 
 def ranks(material: Material) -> tuple[tuple[Chart, ...], list[str]]:
@@ -15,13 +15,11 @@ def ranks(material: Material) -> tuple[tuple[Chart, ...], list[str]]:
         test = across.friedman
         if not test.enough or len(test.groups) < 2:
             continue
-        table = Table(
-            {
-                "contender": test.groups,
-                "framework": [material.contenders.get(name, name) for name in test.groups],
-                "mean_rank": test.mean_ranks,
-            }
-        )
+        columns: Columns = {
+            "contender": test.groups,
+            "framework": [material.contenders.get(name, name) for name in test.groups],
+            "mean_rank": test.mean_ranks,
+        }
         where = ", ".join(
             value
             for key, value in across.fixed
@@ -36,5 +34,5 @@ def ranks(material: Material) -> tuple[tuple[Chart, ...], list[str]]:
         position = {name: i for i, name in enumerate(test.groups)}
         joined = [[position[clique[0]], position[clique[-1]]] for clique in test.cliques]
         title = f"Ranks across workloads ({where})" if where else "Ranks across workloads"
-        charts.append(Chart(f"ranks-{number}", "ranks", title, table, note, {"joined": joined}))
+        charts.append(Chart(f"ranks-{number}", "ranks", title, columns, note, {"joined": joined}))
     return tuple(charts), sentences

@@ -10,7 +10,7 @@ from dlbench.analysis.metrics import TRAINING
 from dlbench.campaigns.event_file import read_events
 from dlbench.monitor.samples import read_samples
 from dlbench.report.material import Material
-from dlbench.report.tables import Chart, Row, Table, thinned
+from dlbench.report.tables import Chart, Row, thinned
 
 _MOST_SAMPLES = 240
 _NARROWEST = 1 / 400
@@ -51,8 +51,8 @@ def timelines(material: Material) -> Chart | None:
                      phases=phases)  # fmt: skip
     if chart is None:
         return None
-    kept = {n: v for n, v in chart.table.columns.items() if any(x is not None for x in v)}
-    return replace(chart, table=Table(kept))
+    kept = {n: v for n, v in chart.columns.items() if any(x is not None for x in v)}
+    return replace(chart, columns=kept)
 
 
 def _phases(folder: Path) -> list[Stretch]:

@@ -49,7 +49,7 @@ def test_predictions_are_counted_by_class(campaign: Path) -> None:
     np.savez(predicted(campaign), out=raw)
     chart, left_out = confusion(report.load(campaign))
     assert chart is not None and left_out == []
-    table = chart.table.columns
+    table = chart.columns
     counts = dict(
         zip(zip(table["label"], table["predicted"], strict=True), table["count"], strict=True)
     )

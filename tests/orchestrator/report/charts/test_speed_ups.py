@@ -30,7 +30,7 @@ def bars(made: Material) -> list[tuple[object, ...]]:
     chart, _ = speed_ups(made)
     if chart is None:
         return []
-    columns = chart.table.columns
+    columns = chart.columns
     return list(
         zip(columns["case"], columns["contender"], columns["median"], columns["n"], strict=True)
     )

@@ -1,13 +1,38 @@
-"""A folder that appears whole or not at all, whatever goes wrong while it is filled."""
+"""Files and folders that are there whole or not at all, whatever goes wrong while they are made."""
 
 from __future__ import annotations
 
+import os
+import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from dlbench.errors import UserError
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[IO[bytes]]:
+    """A file to be written; it becomes `path` when the block ends without an error.
+
+    It is a new file, put in the place of what was there: nothing is written through a link."""
+    making = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.new")
+    try:
+        with making.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())  # also after a power cut
+        making.replace(path)
+    finally:
+        making.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, text: str) -> None:
+    content = text.encode("utf-8")
+    with whole_file(path) as file:
+        file.write(content)
 
 
 @contextmanager
