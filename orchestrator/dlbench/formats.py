@@ -152,8 +152,8 @@ def _check_steps(epoch: Mapping[str, Any]) -> None:
 
 
 def _sensible(value: Any) -> Any:
-    """A metric; one that is beyond all measure, such as the perplexity of a model gone astray, is
-    as good as infinite."""
+    """A metric; None in place of one that is too large to be counted with, such as the perplexity
+    of a model that diverged."""
     return None if isinstance(value, float) and abs(value) > LARGEST else value
 
 

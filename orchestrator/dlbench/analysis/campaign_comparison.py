@@ -252,8 +252,8 @@ def _nothing(trials: pl.DataFrame, metric: Metric) -> UserError:
 def _family(case: Case) -> tuple[object, ...]:
     """Comparisons that are asked together: all on one workload.
 
-    Compared by device, variant or engine, each release is a case of its own; asked together,
-    they are one family of tests all the same.
+    Compared by device, variant or engine, each release is a case of its own; they are asked
+    together, so they are one family of tests.
     """
     fixed = tuple(pair for pair in case.fixed if pair[0] not in ("release", "variant"))
     return case.workload, fixed

@@ -34,14 +34,14 @@ def fewer_cores(groups: Sequence[Group]) -> Iterator[str]:
         return
     most = max(used.values())
     left_alone = all(row["threads"] is None for group in groups for row in group.rows)
-    hint = "; `--threads` gives all the same" if left_alone else ""
+    hint = "; `--threads N` gives all of them equally many" if left_alone else ""
     for number in sorted(set(used.values()) - {most}):
         names = [name for name, cores in used.items() if cores == number]
         others = [name for name, cores in used.items() if cores == most]
         rest = listing(others) if len(others) < 3 else f"{len(others)} others"
         yield (
             f"Unequal cores: {listing(names)} ran on {_cores(number)}, {rest} on {most:g}."
-            f" Their times do not compare them on equal cores{hint}."
+            f" Their times are not of equal cores{hint}."
         )
     if most <= 1:
         return

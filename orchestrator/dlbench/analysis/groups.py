@@ -149,7 +149,7 @@ class Group:
         return len(self.complete) - len(self.measured(metric))
 
     def independent(self, metric: Metric) -> tuple[Row, ...]:
-        """As `measured`; of qualities one a seed: the same seed twice is no second result."""
+        """As `measured`; of a quality one a seed: a seed that ran again is not another result."""
         measured = self.measured(metric)
         if metric.column not in OF_SEEDS or not self.one_a_seed:
             return measured
@@ -163,7 +163,7 @@ class Group:
         return tuple(float(row[metric.column]) for row in self.independent(metric))
 
     def measurements(self, metric: Metric) -> Measurements:
-        """What the statistics compare: a failed trial has no value and counts all the same."""
+        """What the statistics compare: a failed trial has no value, but it counts."""
         measured = self.independent(metric)
         every = (*measured, *self.failed)
         values = (*self.values(metric), *(math.nan for _ in self.failed))

@@ -115,7 +115,7 @@ def _only_of_framework(
 
 def _cells(trials: pl.DataFrame, metric: Metric) -> dict[_Cell, Group]:
     """The largest group of every contender, by release and what else was chosen; one with
-    confounds is no release's."""
+    confounds does not count as its release."""
     if metric.column not in trials.columns:
         trials = trials.with_columns(pl.lit(None, dtype=pl.Float64).alias(metric.column))
     largest: dict[_Cell, Group] = {}

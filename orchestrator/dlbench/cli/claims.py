@@ -31,7 +31,7 @@ def claims(
     kind: Kind = None,
     json: Json = False,
 ) -> None:
-    """List what published studies claim. Could their design have shown it?
+    """List what published studies claim. Say whether their design could have shown it.
 
     \b
     dlbench claims
@@ -80,7 +80,7 @@ def judge(
 ) -> None:
     """Judge a published study's claims by a campaign's trials.
 
-    A claim is supported or contradicted, or it cannot be told, and what that would take.
+    A claim is supported, contradicted, or cannot be told; then it is said what that would take.
 
     The exit code is 0 if every claim that was asked about is supported, 1 if any is
     contradicted, 3 if none is and some cannot be told. 2 is for mistakes in the command.

@@ -44,8 +44,8 @@ def compare(
     look: Annotated[
         int | None,
         typer.Option(
-            help="The how-manieth look this is at a campaign that you let grow until something"
-            " shows: each look gets its share of --alpha."
+            help="Which look this is (1, 2, …) at a campaign to which you add runs until a"
+            " difference shows: each look gets its share of --alpha."
         ),
     ] = None,
     margin: Annotated[

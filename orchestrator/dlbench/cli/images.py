@@ -149,7 +149,7 @@ def verify(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Compare environments with their locks. Of those that are not made: can they be?
+    """Compare environments with their locks. Say whether the missing ones can be made.
 
     \b
     dlbench images verify

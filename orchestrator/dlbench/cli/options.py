@@ -47,8 +47,8 @@ Only = Annotated[
     typer.Option(
         "--only",
         metavar="KEY=VALUE,…",
-        help="Only these trials: release=pytorch,workload=digits-cnn,point=batch=8. A key twice:"
-        " either value.",
+        help="Only these trials: release=pytorch,workload=digits-cnn,point=batch=8. A key that"
+        " comes twice: either of its values.",
     ),
 ]
 COMPLETIONS = {

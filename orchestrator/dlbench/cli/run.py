@@ -192,7 +192,7 @@ def _print_plan(outlook: Forecast, workshop: Workshop) -> None:
         one = outlook.proofs == 1
         say(
             f"Before them {outlook.proofs} proof{'' if one else 's'} that models are equal: about"
-            f" {seconds(outlook.proofs_s)}, unless {'it' if one else 'they'} had been made before."
+            f" {seconds(outlook.proofs_s)}, unless {'it was' if one else 'they were'} made before."
         )
     known = zip(outlook.trials, outlook.seconds, strict=True)
     if any(trial.device == "gpu" and estimate for trial, estimate in known):

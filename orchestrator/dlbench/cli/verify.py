@@ -188,12 +188,11 @@ def _announce(names: list[str], packages: str, workshop: Workshop) -> None:
     takes = f"{download / 1e9:.1f} GB to download, about {disk / 1e9:.0f} GB of disk"
     if disk > free:
         raise UserError(
-            f"{len(needs)} environments are to be made first: {takes}; {free / 1e9:.0f} GB are"
-            " free.",
+            f"{len(needs)} environments must be made first: {takes}; {free / 1e9:.0f} GB are free.",
             "Name some releases at a time, and `dlbench images prune --all` after each; or set"
             " DLBENCH_CACHE to another disk.",
         )
-    typer.echo(f"{len(needs)} environments are to be made first: {takes}.", err=True)
+    typer.echo(f"{len(needs)} environments must be made first: {takes}.", err=True)
 
 
 @contextmanager

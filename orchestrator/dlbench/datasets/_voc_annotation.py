@@ -53,7 +53,7 @@ class _Field:
         return repr(printable(self.text, 60))
 
 
-class _Refused(Exception):
+class _BadDocument(Exception):
     """The document holds what no annotation holds."""
 
 
@@ -69,7 +69,7 @@ def read_annotation(content: bytes, name: str, problems: Problems) -> Annotation
     except expat.ExpatError as error:
         problems.add(f"{name} line {error.lineno}", f"is not XML ({expat.ErrorString(error.code)})")
         return None
-    except (_Refused, ValueError, LookupError) as error:  # the last two: an odd encoding
+    except (_BadDocument, ValueError, LookupError) as error:  # the last two: an odd encoding
         problems.add(f"{name} line {document.parser.CurrentLineNumber}", str(error))
         return None
     for line, path in document.repeated:
@@ -100,19 +100,19 @@ class _Document:
         self.parser.EntityDeclHandler = self._refuse_document_type
 
     def _refuse_document_type(self, *_what: object) -> None:
-        raise _Refused("has a document type (<!DOCTYPE>), which no annotation needs")
+        raise _BadDocument("has a document type (<!DOCTYPE>), which no annotation needs")
 
     def _start(self, tag: str, _attributes: dict[str, str]) -> None:
         if not self._stack and tag != "annotation":
-            raise _Refused(f"begins with <{tag}> where <annotation> was expected")
+            raise _BadDocument(f"begins with <{tag}> where <annotation> was expected")
         self._stack.append(tag)
         if len(self._stack) > _DEEPEST:
-            raise _Refused(f"has elements more than {_DEEPEST} levels deep")
+            raise _BadDocument(f"has elements more than {_DEEPEST} levels deep")
         self._text.clear()
         self._line = self.parser.CurrentLineNumber
         if tuple(self._stack) == _OBJECT:
             if len(self.objects) == MOST_OBJECTS:
-                raise _Refused(f"has more than {MOST_OBJECTS:,} objects")
+                raise _BadDocument(f"has more than {MOST_OBJECTS:,} objects")
             self.objects.append((self._line, {}))
 
     def _end(self, _tag: str) -> None:

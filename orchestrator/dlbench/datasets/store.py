@@ -78,7 +78,7 @@ def is_prepared(dataset: Dataset, source: Source) -> bool:
 
 
 @dataclass(frozen=True)
-class Here:
+class DataOnDisk:
     """What of a data set is on disk, by its manifest; its files are not read."""
 
     word: str
@@ -89,9 +89,9 @@ class Here:
     """Test rows that are training rows, too."""
 
 
-def what_is_here(dataset: Dataset) -> Here:
+def what_is_here(dataset: Dataset) -> DataOnDisk:
     if not is_prepared(dataset, "real"):
-        return Here("no")
+        return DataOnDisk("no")
     try:
         manifest = json.loads((folder_of(dataset, "real") / "manifest.json").read_text())
         files, splits = manifest["files"], manifest["splits"]
@@ -99,9 +99,9 @@ def what_is_here(dataset: Dataset) -> Here:
             int(files[min(splits[split].values())]["shape"][0]) for split in ("train", "test")
         )
         word = "sample" if manifest["source"] == "sample" else "yes"
-        return Here(word, (train, test), int(manifest.get("repeated", 0)))
+        return DataOnDisk(word, (train, test), int(manifest.get("repeated", 0)))
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return Here("damaged")
+        return DataOnDisk("damaged")
 
 
 def prepare(

@@ -58,8 +58,8 @@ class Choices:
     )
     confounds: Names = choice(
         "--confound",
-        "Put this back into every contender, alone (A+B: both at once); with --as intended"
-        " beside the plain ones. Repeatable.",
+        "Put this into every contender, one at a time (A+B: both together); with --as intended"
+        " the unaltered ones run, too. Repeatable.",
         "NAME",
         default=(),
     )
@@ -86,7 +86,7 @@ class Choices:
     seed: int | None = choice("--seed", "The first repeat's seed.", "N")
     seeds: str | None = choice(
         "--seeds",
-        "Of the repeats: each (one after the other), same, or a list such as 1,12,123.",
+        "Seeds of the repeats: each (one more each time), same, or a list such as 1,12,123.",
         "each|same|N,…",
     )
     deterministic: bool = choice(

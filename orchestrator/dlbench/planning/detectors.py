@@ -67,7 +67,7 @@ def completed(given: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         numbers = detector(**given)
         return numbers, _wrong_number(numbers)
     except (TypeError, ValueError):
-        return {}, f"what is no number can't be used: {dict(given)}"
+        return {}, f"not all of these are numbers: {dict(given)}"
 
 
 def _wrong_number(detector: Mapping[str, Any]) -> str:

@@ -30,7 +30,7 @@ def notices(
     check_limits(trials[0], workshop)
     refused = _refused(trials, workshop)
     if _none_is_left(trials, refused):
-        yield f"None of these trials can run here: `dlbench run` refuses. {' '.join(refused)}"
+        yield f"None of these trials can run here: `dlbench run` would refuse. {' '.join(refused)}"
         return
     yield from workshop.engine.unenforced(trials[0].limits)
     yield from _threads(trials, workshop)

@@ -416,7 +416,7 @@ def _every_release(names: tuple[str, ...]) -> Iterator[str]:
 
 
 _REFERENCE = "numpy"
-"""What the others are proven against; it is named by itself where it shall run."""
+"""What the others are proven against; it runs only where somebody names it."""
 
 
 def check_trainable(workload: str) -> None:

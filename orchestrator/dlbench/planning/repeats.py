@@ -120,7 +120,7 @@ def what_looks_do(at: Sequence[int]) -> str:
 
 
 def what_another_look_costs(made: int, contenders: int) -> str:
-    """For runs that were enough to be judged, and get more all the same; else empty."""
+    """For runs that were enough to be judged and get more; else empty."""
     if contenders < 2 or made < repeats_needed(contenders):
         return ""
     return (

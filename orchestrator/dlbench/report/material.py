@@ -63,7 +63,7 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True)
-class _Sized:
+class _WithInterval:
     """What has an interval around it, or the range of single runs, or neither."""
 
     around: Interval | None
@@ -87,7 +87,7 @@ class _Sized:
 
 
 @dataclass(frozen=True)
-class Estimate(_Sized):
+class Estimate(_WithInterval):
     """The median or mean of a group with its interval, in the unit that is shown."""
 
     middle: float
@@ -102,7 +102,7 @@ class Estimate(_Sized):
 
 
 @dataclass(frozen=True)
-class Relation(_Sized):
+class Relation(_WithInterval):
     """How one group compares with another of its case, seen from its side."""
 
     decision: Decision

@@ -125,7 +125,7 @@ def _left_out(
     if missing:
         names = [f"{group.name} on {group.case}" for group in missing]
         yield (
-            f"Not drawn, for want of a proven model or of a complete run: {listing(some(names))}."
+            f"Not drawn, because no model was proven or no run completed: {listing(some(names))}."
         )
     if undated:
         words = listing(list(undated))

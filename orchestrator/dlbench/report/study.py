@@ -20,14 +20,14 @@ _STATES = {Word.SUPPORTED: "good", Word.CONTRADICTED: "bad", Word.CANNOT_TELL: "
 
 
 @dataclass(frozen=True)
-class ShownCell:
+class CellLink:
     cell: TableCell
     group: int | None
     """The record that it leads to; None: nothing was measured."""
 
 
 @dataclass(frozen=True)
-class ShownVerdict:
+class VerdictLinks:
     label: str
     """`as intended`."""
     verdict: Verdict | None
@@ -41,9 +41,9 @@ class ShownVerdict:
 
 
 @dataclass(frozen=True)
-class ShownClaim:
+class ClaimLinks:
     judged: JudgedClaim
-    verdicts: tuple[ShownVerdict, ...]
+    verdicts: tuple[VerdictLinks, ...]
 
     @property
     def was_tested(self) -> bool:
@@ -62,9 +62,9 @@ class StudyPart:
     study: Study
     judged: JudgedStudy
     introduction: tuple[str, ...]
-    tables: tuple[tuple[StudyTable, tuple[tuple[str, tuple[ShownCell, ...]], ...]], ...]
-    tested: tuple[ShownClaim, ...]
-    untested: tuple[ShownClaim, ...]
+    tables: tuple[tuple[StudyTable, tuple[tuple[str, tuple[CellLink, ...]], ...]], ...]
+    tested: tuple[ClaimLinks, ...]
+    untested: tuple[ClaimLinks, ...]
 
 
 def study_part(material: Material) -> StudyPart | None:
@@ -89,16 +89,16 @@ def study_part(material: Material) -> StudyPart | None:
 
 def _row(
     row: tuple[str, tuple[TableCell, ...]], place: dict[str, int]
-) -> tuple[str, tuple[ShownCell, ...]]:
+) -> tuple[str, tuple[CellLink, ...]]:
     name, cells = row
-    return name, tuple(ShownCell(cell, next(_places(cell.trials, place), None)) for cell in cells)
+    return name, tuple(CellLink(cell, next(_places(cell.trials, place), None)) for cell in cells)
 
 
 def _places(trials: Iterable[str], place: dict[str, int]) -> Iterator[int]:
     return iter(dict.fromkeys(place[trial] for trial in trials if trial in place))
 
 
-def _shown(one: JudgedClaim, place: dict[str, int], material: Material) -> ShownClaim:
+def _shown(one: JudgedClaim, place: dict[str, int], material: Material) -> ClaimLinks:
     shown = []
     for as_, verdict in one.verdicts.items():
         links: tuple[tuple[int, str], ...] = ()
@@ -108,5 +108,5 @@ def _shown(one: JudgedClaim, place: dict[str, int], material: Material) -> Shown
             groups = material.groups
             links = tuple((i, f"{groups[i].name} on {groups[i].case}") for i in _places(ids, place))
             state = _STATES[verdict.word]
-        shown.append(ShownVerdict(f"as {as_}", verdict, state, links))
-    return ShownClaim(one, tuple(shown))
+        shown.append(VerdictLinks(f"as {as_}", verdict, state, links))
+    return ClaimLinks(one, tuple(shown))

@@ -94,7 +94,7 @@ class CampaignRun:
 
 
 @dataclass(frozen=True)
-class Finished:
+class CampaignEnd:
     """How a campaign went."""
 
     campaign: Campaign
@@ -116,7 +116,7 @@ def start(
     *,
     command: Sequence[str] = (),
     idle_wait_s: float | None = None,
-) -> Finished:
+) -> CampaignEnd:
     """Plan and run a new campaign in `out`, or in a folder called after what it compares.
 
     `idle_wait_s`: wait at most so long for an idle machine."""
@@ -172,7 +172,7 @@ def resume(
     choices: Choices | None = None,
     *,
     idle_wait_s: float | None = None,
-) -> Finished:
+) -> CampaignEnd:
     """Finish a campaign, with what `choices` add to it: repeats, releases, workloads."""
     campaign = Campaign.open(folder)
     about, planned = campaign.about(), campaign.trials()
@@ -187,9 +187,9 @@ def resume(
     unfinished = campaign.unfinished()
     with campaign.alone():
         for left in workshop.engine.sweep(about.id):
-            observer.note(f"Cleared away {left}, left by the earlier run.")
+            observer.note(f"Removed {left}, which the earlier run had left.")
     if not (unfinished or added or about.looks_left):
-        return Finished(campaign, tuple(campaign.results()), False)
+        return CampaignEnd(campaign, tuple(campaign.results()), False)
     check_machine(folder, about, workshop)
     origins.check(about.origins, folder)
     # what is added belongs to what is there: then all of it must still be what was planned
@@ -223,7 +223,7 @@ def resume(
     return _finish(CampaignRun(campaign, about, workshop, environments, data, observer))
 
 
-def _finish(run: CampaignRun) -> Finished:
+def _finish(run: CampaignRun) -> CampaignEnd:
     """Run what is left; with looks, round after round until one of them knows the leader."""
     campaign, about = run.campaign, run.about
     with campaign.alone():
@@ -239,7 +239,7 @@ def _finish(run: CampaignRun) -> Finished:
             about = replace(about, looked=(*about.looked, known))
             campaign.write_about(about)
             run.observer.looked(repeats, known)
-    return Finished(campaign, tuple(campaign.results()), interrupted)
+    return CampaignEnd(campaign, tuple(campaign.results()), interrupted)
 
 
 def _add_rounds(run: CampaignRun, repeats: int) -> bool:

@@ -43,7 +43,7 @@ _HINTS = (
     "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "hf_", "sk-", "akia", "xox", "pypi-",
     "eyj", "home", "users", "/root",
 )  # fmt: skip
-"""None of the forms above occurs without one of these: a search for them costs next to nothing."""
+"""None of the forms above occurs without one of these: to search for them costs little."""
 _SHORTEST = 6
 """Shorter values are words that occur by chance."""
 

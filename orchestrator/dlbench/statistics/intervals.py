@@ -63,5 +63,5 @@ class Interval:
 
 
 def too_few(runs: int) -> bool:
-    """Whether so few runs can have no such interval."""
+    """Whether there are too few runs for an interval of this level."""
     return 1.0 - 2.0 ** (1 - runs) < LEVEL

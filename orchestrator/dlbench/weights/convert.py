@@ -15,13 +15,13 @@ from dlbench.weights.layouts import (
     COUNTER,
     LAYOUTS,
     Floats,
+    LayoutRules,
     Misfit,
-    Taken,
-    Turning,
+    Parameter,
     modules_of,
     orders_of,
-    take,
-    taken,
+    parameter_of,
+    parameters_of,
 )
 from dlbench.weights.maps import (
     BUILT_IN,
@@ -74,11 +74,11 @@ def convert(file: TensorFile, graph: Graph, chosen: str = "", layout: str = "") 
     if not own_map and not chosen and set(tensors) <= set(shapes_of(graph)):
         own_map = Map("the canonical names", parameters={name: (name,) for name in tensors},
                       layout=LAYOUTS[1])  # fmt: skip
-    orders = Turning(layout, orders=orders_of(graph))
+    orders = LayoutRules(layout, orders=orders_of(graph))
     used = own_map or _found_map(graph, tensors, chosen, orders)
     notes += used.notes
-    turning = Turning(layout or used.layout, used.gates, used.epsilon, orders.orders)
-    filled, left = _filled(graph, tensors, used, turning)
+    rules = LayoutRules(layout or used.layout, used.gates, used.epsilon, orders.orders)
+    filled, left = _filled(graph, tensors, used, rules)
     notes += left
     sources = {name: one.sources for name, one in filled.items()}
     named = {tensor for own in sources.values() for tensor in own}
@@ -119,7 +119,7 @@ def _without_prefix(
     return found, said
 
 
-def _found_map(graph: Graph, tensors: Mapping[str, Tensor], chosen: str, turning: Turning) -> Map:
+def _found_map(graph: Graph, tensors: Mapping[str, Tensor], chosen: str, rules: LayoutRules) -> Map:
     modules = modules_of(tensors)
     if chosen or is_torchvision(modules):
         found = torchvision_resnet(graph, modules) if is_torchvision(modules) else None
@@ -132,29 +132,29 @@ def _found_map(graph: Graph, tensors: Mapping[str, Tensor], chosen: str, turning
                 "`dlbench weights show FILE` and `dlbench show workload NAME` list them.",
             )
     real = [tensor for tensor in tensors.values() if tensor.values.dtype.kind == "f"]
-    return by_order(graph, modules, real, turning)
+    return by_order(graph, modules, real, rules)
 
 
 def _filled(
-    graph: Graph, tensors: Mapping[str, Tensor], used: Map, turning: Turning
-) -> tuple[dict[str, Taken], list[str]]:
+    graph: Graph, tensors: Mapping[str, Tensor], used: Map, rules: LayoutRules
+) -> tuple[dict[str, Parameter], list[str]]:
     """The parameters that the map fills, and what did not fit."""
     nodes = {node["name"]: node for node in graph["nodes"] if node["parameters"]}
     modules, filled, left = modules_of(tensors), {}, []
     for name, module in used.nodes.items():
         if name not in nodes:
-            raise UserError(f"The map {used.name} names node {shown(name)}, which the graph has"
-                            " not, or not with parameters.", "Correct it.")  # fmt: skip
+            raise UserError(f"The map {used.name} names node {shown(name)}, which is not in"
+                            " the graph, or has no parameters.", "Correct it.")  # fmt: skip
         own = modules.get(module) or modules.get(f"{module}.l0")
         if own is None:
             raise UserError(f"The map {used.name} names {shown(module)} for node {name!r}, which"
-                            " the file has not.", "Correct it.")  # fmt: skip
+                            " is not in the file.", "Correct it.")  # fmt: skip
         try:
-            found = take(nodes[name], own, turning)
+            found = parameters_of(nodes[name], own, rules)
         except Misfit as misfit:
             if not used.partial:
                 raise _refused(f"{name}", misfit) from misfit
-            left.append(f"Node {name!r} stays without: {misfit}.")
+            left.append(f"Node {name!r} is not filled: {misfit}.")
             continue
         if not found and not used.partial:
             raise UserError(f"{shown(module)} has no parameters of node {name!r}"
@@ -163,27 +163,28 @@ def _filled(
     for name, listed in used.parameters.items():
         node, _, parameter = name.partition("/")
         if node not in nodes or parameter not in nodes[node]["parameters"]:
-            raise UserError(f"The map {used.name} names {shown(name)}, which the graph has not.",
+            raise UserError(f"The map {used.name} names {shown(name)}, which is not in the graph.",
                             "Parameters are NODE/PARAMETER; correct it.")  # fmt: skip
         missing = [source for source in listed if source not in tensors]
         if missing:
-            raise UserError(f"The map {used.name} names tensor {shown(missing[0])}, which the file"
-                            " has not.", "Correct it.")  # fmt: skip
+            raise UserError(f"The map {used.name} names tensor {shown(missing[0])}, which is not"
+                            " in the file.", "Correct it.")  # fmt: skip
         sources = [tensors[source] for source in listed]
         try:
-            filled[name] = taken(nodes[node], parameter, sources, _layout_by_name(sources, turning))
+            own_rules = _layout_by_name(sources, rules)
+            filled[name] = parameter_of(nodes[node], parameter, sources, own_rules)
         except Misfit as misfit:
             raise _refused(name, misfit) from misfit
     return filled, left
 
 
-def _layout_by_name(sources: list[Tensor], turning: Turning) -> Turning:
+def _layout_by_name(sources: list[Tensor], rules: LayoutRules) -> LayoutRules:
     """The layout that the tensors' own names say, where nobody said another."""
-    if turning.layout:
-        return turning
+    if rules.layout:
+        return rules
     known = {module.layout for module in modules_of({t.name: t for t in sources}).values()}
     layout = known.pop() if len(known) == 1 else ""
-    return replace(turning, layout=layout)
+    return replace(rules, layout=layout)
 
 
 def _refused(name: str, misfit: Misfit) -> UserError:

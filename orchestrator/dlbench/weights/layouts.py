@@ -77,7 +77,7 @@ class Module:
 
 
 @dataclass(frozen=True)
-class Taken:
+class Parameter:
     """A parameter's values, and the tensors that they were made of."""
 
     values: Floats
@@ -85,8 +85,8 @@ class Taken:
 
 
 @dataclass(frozen=True)
-class Turning:
-    """How tensors are turned, where their names leave it open."""
+class LayoutRules:
+    """How the layout of tensors is read, where their names do not say it."""
 
     layout: str = ""
     """`torch` or `keras`; empty: as names and shapes say."""
@@ -97,7 +97,7 @@ class Turning:
 
 
 def modules_of(tensors: Mapping[str, Tensor]) -> dict[str, Module]:
-    """In the order of the file; what only counts batches is no part of them."""
+    """In the order of the file; what only counts batches is not among them."""
     parts: dict[str, dict[str, Tensor]] = {}
     for name, tensor in tensors.items():
         path = re.sub(r":\d+$", "", name)
@@ -111,12 +111,12 @@ def modules_of(tensors: Mapping[str, Tensor]) -> dict[str, Module]:
     return {name: Module(name, own) for name, own in parts.items()}
 
 
-def take(node: Node, module: Module, turning: Turning) -> dict[str, Taken]:
+def parameters_of(node: Node, module: Module, rules: LayoutRules) -> dict[str, Parameter]:
     """The node's parameters that the module has. Raises `Misfit`."""
-    layout = turning.layout or module.layout or TORCH
+    layout = rules.layout or module.layout or TORCH
     op = node["op"]
     if op == "affine" and all(leaf in module.tensors for leaf in _NORM[layout]):
-        return _constants(node, module, layout, turning)
+        return _constants(node, module, layout, rules)
     found = {}
     for name in node["parameters"]:
         leaves = _ROLES[layout].get(op, {}).get(name, ())
@@ -124,53 +124,53 @@ def take(node: Node, module: Module, turning: Turning) -> dict[str, Taken]:
         if len(leaves) > 1 and not (layout == TORCH and op == "lstm"):
             tensors = tensors[:1]  # other spellings of one name
         if tensors:
-            found[name] = taken(node, name, tensors, replace(turning, layout=layout))
+            found[name] = parameter_of(node, name, tensors, replace(rules, layout=layout))
     return found
 
 
-def taken(node: Node, name: str, tensors: Sequence[Tensor], turning: Turning) -> Taken:
+def parameter_of(node: Node, name: str, tensors: Sequence[Tensor], rules: LayoutRules) -> Parameter:
     """One parameter of one tensor, or of the sum of several. Raises `Misfit`."""
     wanted = tuple(node["parameters"][name]["shape"])
-    parts = [_turned(node, name, tensor, wanted, turning) for tensor in tensors]
+    parts = [_turned(node, name, tensor, wanted, rules) for tensor in tensors]
     total = parts[0] if len(parts) == 1 else np.asarray(np.sum(parts, axis=0))
     if total.shape != wanted:
         raise Misfit(f"{_named(tensors)} would be {list(total.shape)}, not {list(wanted)}")
-    return Taken(_float32(total, tensors), tuple(tensor.name for tensor in tensors))
+    return Parameter(_float32(total, tensors), tuple(tensor.name for tensor in tensors))
 
 
-def _constants(node: Node, module: Module, layout: str, turning: Turning) -> dict[str, Taken]:
+def _constants(node: Node, module: Module, layout: str, rules: LayoutRules) -> dict[str, Parameter]:
     """A batch normalisation that no longer learns, as a factor and an offset a channel."""
     tensors = [module.tensors[leaf] for leaf in _NORM[layout]]
     wanted = tuple(node["parameters"]["scale"]["shape"])
-    order = turning.orders.get(node["inputs"][0]) if layout == TORCH else None
+    order = rules.orders.get(node["inputs"][0]) if layout == TORCH else None
     for tensor in tensors:
         if tensor.values.shape != wanted:
             raise Misfit(f"{_named([tensor])} is {list(tensor.values.shape)}, not {list(wanted)}")
     gamma, beta, mean, variance = (
         _float64(tensor) if order is None else _float64(tensor)[order] for tensor in tensors
     )
-    if variance.size and variance.min() + turning.epsilon <= 0:
+    if variance.size and variance.min() + rules.epsilon <= 0:
         raise Misfit(f"{_named(tensors[3:])} has variances below 0")
-    scale = gamma / np.sqrt(variance + turning.epsilon)
+    scale = gamma / np.sqrt(variance + rules.epsilon)
     sources = tuple(tensor.name for tensor in tensors)
     return {
-        "scale": Taken(_float32(scale, tensors), sources),
-        "offset": Taken(_float32(beta - mean * scale, tensors), sources),
+        "scale": Parameter(_float32(scale, tensors), sources),
+        "offset": Parameter(_float32(beta - mean * scale, tensors), sources),
     }
 
 
 def _turned(
-    node: Node, name: str, tensor: Tensor, wanted: tuple[int, ...], turning: Turning
+    node: Node, name: str, tensor: Tensor, wanted: tuple[int, ...], rules: LayoutRules
 ) -> npt.NDArray[np.float64]:
     values = _float64(tensor)
-    layout = turning.layout or _by_shape(node, values.shape, wanted, tensor)
+    layout = rules.layout or _by_shape(node, values.shape, wanted, tensor)
     if layout == TORCH:
-        values = _from_torch(node, name, values, turning.orders)
+        values = _from_torch(node, name, values, rules.orders)
     if node["op"] == "lstm":
         if name == "bias" and values.shape == (2 * wanted[0],):  # Keras' for cuDNN: both in a row
             values = values.reshape(2, -1).sum(axis=0)
-        if turning.gates != GATES and values.shape == wanted:
-            parts = dict(zip(turning.gates, np.split(values, 4, axis=-1), strict=True))
+        if rules.gates != GATES and values.shape == wanted:
+            parts = dict(zip(rules.gates, np.split(values, 4, axis=-1), strict=True))
             values = np.concatenate([parts[gate] for gate in GATES], axis=-1)
     return values
 
@@ -208,7 +208,7 @@ def _by_shape(node: Node, shape: tuple[int, ...], wanted: tuple[int, ...], tenso
 
 def _float64(tensor: Tensor) -> npt.NDArray[np.float64]:
     if tensor.values.dtype.kind != "f":
-        raise Misfit(f"{_named([tensor])} holds {tensor.stored}, no real numbers")
+        raise Misfit(f"{_named([tensor])} holds {tensor.stored}, not real numbers")
     return tensor.values.astype(np.float64)
 
 
@@ -216,7 +216,7 @@ def _float32(values: npt.NDArray[np.float64], tensors: Sequence[Tensor]) -> Floa
     with np.errstate(over="ignore"):
         found = values.astype(np.float32)
     if not np.isfinite(found).all():
-        raise Misfit(f"{_named(tensors)} has values that are no finite float32 numbers")
+        raise Misfit(f"{_named(tensors)} has values that are not finite float32 numbers")
     return found
 
 

@@ -14,11 +14,11 @@ from dlbench.weights.layouts import (
     EPSILON,
     GATES,
     LAYOUTS,
+    LayoutRules,
     Misfit,
     Module,
     Node,
-    Turning,
-    take,
+    parameters_of,
 )
 from dlbench.weights.tensors import Tensor
 
@@ -140,7 +140,7 @@ def _blocks(modules: Mapping[str, Module]) -> Iterator[tuple[str, str]]:
 
 def by_order(
     graph: Mapping[str, Any], modules: Mapping[str, Module], tensors: Sequence[Tensor],
-    turning: Turning,
+    rules: LayoutRules,
 ) -> Map:  # fmt: skip
     """The layers of a file in the order of the graph's, each by its kind and shapes.
 
@@ -150,7 +150,7 @@ def by_order(
     nodes = [node for node in graph["nodes"] if node["parameters"]]
     if all(not module.layout for module in modules.values()):
         return _one_by_one(nodes, tensors)
-    fitting = {name: [n["name"] for n in nodes if _fits(n, module, turning)]
+    fitting = {name: [n["name"] for n in nodes if _fits(n, module, rules)]
                for name, module in modules.items()}  # fmt: skip
     kinds: dict[tuple[str, ...], list[str]] = {}
     for name, own in fitting.items():
@@ -179,10 +179,10 @@ def by_order(
     return Map("the graph's order", chosen, notes=(note,) if note else ())
 
 
-def _fits(node: Node, module: Module, turning: Turning) -> bool:
+def _fits(node: Node, module: Module, rules: LayoutRules) -> bool:
     """Whether the module has all of the node's parameters, in their shapes."""
     try:
-        return set(take(node, module, turning)) == set(node["parameters"])
+        return set(parameters_of(node, module, rules)) == set(node["parameters"])
     except Misfit as misfit:
         if "--layout" in str(misfit):
             raise UserError(f"Node {node['name']!r}: {misfit}.", "Give --layout.") from misfit

@@ -9,7 +9,7 @@ from typing import IO, Any
 from dlbench.weights.tensors import (
     LONGEST_NAME,
     MOST_TENSORS,
-    Refused,
+    BadTensors,
     Tensor,
     bytes_of,
     checked_shape,
@@ -33,19 +33,19 @@ def read_safetensors(file: IO[bytes], size: int) -> dict[str, Tensor]:
     """Its tensors in the order of the numbers; `size` is that of the file."""
     length = int.from_bytes(file.read(8), "little")
     if length > min(_MOST_HEADER, size - 8):
-        raise Refused(f"its header claims {length:,} bytes")
+        raise BadTensors(f"its header claims {length:,} bytes")
     entries = _header(file.read(length))
     if len(entries) > MOST_TENSORS:
-        raise Refused(f"it has more than {MOST_TENSORS:,} tensors")
+        raise BadTensors(f"it has more than {MOST_TENSORS:,} tensors")
     placed = sorted(((*_place(name, entry), name) for name, entry in entries.items()))
     end = 0
     for first, behind, name in placed:  # before anything is read
         if first != end:
-            raise Refused(f"{shown(name)} {'overlaps' if first < end else 'leaves a gap behind'}"
+            raise BadTensors(f"{shown(name)} {'overlaps' if first < end else 'leaves a gap behind'}"
                           " the tensor before it")  # fmt: skip
         end = behind
     if end != size - 8 - length:
-        raise Refused(f"its tensors end at byte {end:,}, its numbers at {size - 8 - length:,}")
+        raise BadTensors(f"its tensors end at byte {end:,}, its numbers at {size - 8 - length:,}")
     return {name: _tensor(file, name, entries[name], behind - first)
             for first, behind, name in placed}  # fmt: skip
 
@@ -54,17 +54,17 @@ def _header(content: bytes) -> dict[str, Any]:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(pairs)
         if len(made) != len(pairs):
-            raise Refused("its header has a name twice")
+            raise BadTensors("its header has a name twice")
         return made
 
     try:
         header = json.loads(content, object_pairs_hook=once)
-    except Refused:
+    except BadTensors:
         raise
     except (ValueError, RecursionError) as error:
-        raise Refused("its header is not JSON") from error
+        raise BadTensors("its header is not JSON") from error
     if not isinstance(header, dict):
-        raise Refused("its header is no object")
+        raise BadTensors("its header is not an object")
     header.pop("__metadata__", None)
     return header
 
@@ -72,10 +72,10 @@ def _header(content: bytes) -> dict[str, Any]:
 def _place(name: str, entry: Any) -> tuple[int, int]:
     """Where the numbers begin and end; as many bytes as shape and type say."""
     if len(name) > LONGEST_NAME:
-        raise Refused(f"a tensor's name has {len(name):,} characters")
+        raise BadTensors(f"a tensor's name has {len(name):,} characters")
     dtype = entry.get("dtype") if isinstance(entry, dict) else None
     if not isinstance(dtype, str) or dtype not in _TYPES:
-        raise Refused(f"{shown(name)} is of a type that can't be read")
+        raise BadTensors(f"{shown(name)} is of a type that can't be read")
     offsets = entry.get("data_offsets")
     if (
         not isinstance(offsets, list)
@@ -83,10 +83,10 @@ def _place(name: str, entry: Any) -> tuple[int, int]:
         or any(isinstance(o, bool) or not isinstance(o, int) for o in offsets)
         or not 0 <= offsets[0] <= offsets[1] < 2**63
     ):
-        raise Refused(f"{shown(name)} has no proper data_offsets")
+        raise BadTensors(f"{shown(name)} has no proper data_offsets")
     count = math.prod(checked_shape(entry.get("shape"), name))
     if count * bytes_of(_TYPES[dtype]) != offsets[1] - offsets[0]:
-        raise Refused(
+        raise BadTensors(
             f"{shown(name)} claims {offsets[1] - offsets[0]:,} bytes for {count:,} numbers"
         )
     return offsets[0], offsets[1]
@@ -95,6 +95,6 @@ def _place(name: str, entry: Any) -> tuple[int, int]:
 def _tensor(file: IO[bytes], name: str, entry: dict[str, Any], length: int) -> Tensor:
     content = file.read(length)
     if len(content) != length:
-        raise Refused(f"{shown(name)} ends too soon")
+        raise BadTensors(f"{shown(name)} ends too soon")
     stored = _TYPES[entry["dtype"]]
     return Tensor(name, stored, numbers_of(content, stored).reshape(entry["shape"]))

@@ -54,7 +54,7 @@ def read(path: str) -> Weights:
 def path_of(digest: str) -> Path:
     """Where weights of this digest are kept."""
     if not _DIGEST.fullmatch(digest):
-        raise UserError(f"{printable(digest, 80)!r} is no digest of weights.")
+        raise UserError(f"{printable(digest, 80)!r} is not a digest of weights.")
     return paths.cache() / "weights" / f"{digest}.npz"
 
 

@@ -13,7 +13,14 @@ from dlbench.campaigns.array_file import Arrays, array_of, read_arrays
 from dlbench.engines.outfolder import open_regular
 from dlbench.errors import UserError
 from dlbench.weights import safetensors, torch_files
-from dlbench.weights.tensors import MOST_BYTES, MOST_TENSORS, Refused, Tensor, TensorFile, refused
+from dlbench.weights.tensors import (
+    MOST_BYTES,
+    MOST_TENSORS,
+    BadTensors,
+    Tensor,
+    TensorFile,
+    refused,
+)
 
 FORMATS = "Weights are read from .npz, .npy, .safetensors and PyTorch's .pt and .pth."
 _HDF5 = b"\x89HDF\r\n\x1a\n"
@@ -25,7 +32,7 @@ def read_tensors(path: Path) -> TensorFile:
     try:
         with open_regular(path.resolve()) as file:
             return _read(file, path)
-    except Refused as error:
+    except BadTensors as error:
         remedy = torch_files.STATE_DICT if "state_dict" in str(error) else ""
         raise refused(path, error, remedy) from error
     except FileNotFoundError:
@@ -40,7 +47,7 @@ def _read(file: BinaryIO, path: Path) -> TensorFile:
     head = file.read(64)
     file.seek(0)
     if size > MOST_BYTES:
-        raise Refused(f"it has more than {MOST_BYTES:,} bytes")
+        raise BadTensors(f"it has more than {MOST_BYTES:,} bytes")
     if head.startswith(_NPY):
         return TensorFile("NumPy array", _arrays(lambda: {path.stem: array_of(file.read(), path)}))
     if head.startswith(b"PK"):
@@ -59,7 +66,7 @@ def _read(file: BinaryIO, path: Path) -> TensorFile:
         )
     if safetensors.is_safetensors(head, size):
         return TensorFile("safetensors", safetensors.read_safetensors(file, size))
-    raise refused(path, "it is of no format that is known here, or cut off", FORMATS)
+    raise refused(path, "its format is not known here, or it is cut off", FORMATS)
 
 
 def _arrays(read: Callable[[], Arrays]) -> dict[str, Tensor]:
@@ -68,5 +75,5 @@ def _arrays(read: Callable[[], Arrays]) -> dict[str, Tensor]:
     except UserError as error:
         raise UserError(error.problem, FORMATS) from error
     if len(found) > MOST_TENSORS:
-        raise Refused(f"it has more than {MOST_TENSORS:,} arrays")
+        raise BadTensors(f"it has more than {MOST_TENSORS:,} arrays")
     return {name: Tensor(name, str(v.dtype), v) for name, v in found.items()}

@@ -44,10 +44,10 @@ class TensorFile:
     """What people call its format: `safetensors`, `PyTorch (zip)`, …"""
     tensors: Mapping[str, Tensor]
     notes: tuple[str, ...] = field(default=())
-    """What was left aside when it was read."""
+    """What was left out when it was read."""
 
 
-class Refused(ValueError):
+class BadTensors(ValueError):
     """What is wrong with a file, in words that go behind `FILE can't be read: `."""
 
 
@@ -61,10 +61,10 @@ def refused(path: Path, why: object, remedy: str = "") -> UserError:
 def checked_shape(shape: object, name: str) -> tuple[int, ...]:
     """The shape that a file claims; its size is for the caller to check."""
     if not isinstance(shape, list | tuple) or len(shape) > MOST_DIMENSIONS:
-        raise Refused(f"{shown(name)} has no proper shape")
+        raise BadTensors(f"{shown(name)} has no proper shape")
     for size in shape:
         if isinstance(size, bool) or not isinstance(size, int) or not 0 <= size < 2**40:
-            raise Refused(f"{shown(name)} has no proper shape")
+            raise BadTensors(f"{shown(name)} has no proper shape")
     return tuple(shape)
 
 

@@ -20,7 +20,7 @@ from dlbench.weights.tensors import (
     LONGEST_NAME,
     MOST_BYTES,
     MOST_TENSORS,
-    Refused,
+    BadTensors,
     Tensor,
     Values,
     bytes_of,
@@ -63,18 +63,18 @@ def is_torch_zip(names: list[str]) -> bool:
 
 
 def read_torch_zip(members: zipfile.ZipFile) -> tuple[dict[str, Tensor], tuple[str, ...]]:
-    """The tensors of an archive, and what was left aside."""
+    """The tensors of an archive, and what was left out."""
     listed = {info.filename: info for info in members.infolist()}
     if len(listed) > _MOST_MEMBERS or len(listed) != len(members.infolist()):
-        raise Refused("it has too many members, or one twice")
+        raise BadTensors("it has too many members, or one twice")
     pickles = [name for name in listed if name.rpartition("/")[2] == "data.pkl"]
     if len(pickles) != 1:
-        raise Refused("it has not one data.pkl")
+        raise BadTensors("it does not have exactly one data.pkl")
     folder = pickles[0].removesuffix("data.pkl")
     if f"{folder}constants.pkl" in listed:
-        raise Refused("it is a TorchScript program, not a file of weights")
+        raise BadTensors("it is a TorchScript program, not a file of weights")
     if listed[pickles[0]].file_size > _MOST_PICKLE:
-        raise Refused(f"its data.pkl has more than {_MOST_PICKLE:,} bytes")
+        raise BadTensors(f"its data.pkl has more than {_MOST_PICKLE:,} bytes")
     order = "<"
     if f"{folder}byteorder" in listed and listed[f"{folder}byteorder"].file_size < 16:
         order = ">" if members.read(f"{folder}byteorder").strip() == b"big" else "<"
@@ -82,7 +82,7 @@ def read_torch_zip(members: zipfile.ZipFile) -> tuple[dict[str, Tensor], tuple[s
     def read(storage: _Storage) -> bytes:
         info = listed.get(f"{folder}data/{storage.key}")
         if info is None or info.file_size < storage.bytes:
-            raise Refused(f"storage {shown(storage.key)} is missing or too short")
+            raise BadTensors(f"storage {shown(storage.key)} is missing or too short")
         with members.open(info) as member:
             return member.read(storage.bytes)
 
@@ -98,23 +98,23 @@ def read_torch_legacy(file: IO[bytes], size: int) -> tuple[dict[str, Tensor], tu
     """The tensors of a file as PyTorch wrote it before 1.6: pickles, then the storages."""
     magic, protocol, system = (_next(file) for _ in range(3))
     if magic != _MAGIC or protocol != _PROTOCOL or not isinstance(system, dict):
-        raise Refused("its beginning is not that of a PyTorch file")
+        raise BadTensors("its beginning is not that of a PyTorch file")
     order = ">" if system.get("little_endian") is False else "<"
     value, keys = _next(file), _next(file)
     found = {storage.key: storage for storage in _storages(value)}
     if not isinstance(keys, list) or len(keys) > _MOST_MEMBERS:
-        raise Refused("it has no list of storages")
+        raise BadTensors("it has no list of storages")
     contents: dict[str, bytes] = {}
     for key in keys:
         storage = found.get(key) if isinstance(key, str) else None
         count = int.from_bytes(file.read(8), "little" if order == "<" else "big")
         if storage is None or count != storage.count or storage.bytes > size - file.tell():
-            raise Refused(f"storage {shown(key)} is unknown or too short")
+            raise BadTensors(f"storage {shown(key)} is unknown or too short")
         contents[storage.key] = file.read(storage.bytes)
 
     def read(storage: _Storage) -> bytes:
         if storage.key not in contents or len(contents[storage.key]) < storage.bytes:
-            raise Refused(f"storage {shown(storage.key)} is missing or too short")
+            raise BadTensors(f"storage {shown(storage.key)} is missing or too short")
         return contents[storage.key]
 
     return _tensors(value, read, order)
@@ -132,7 +132,7 @@ def _first(content: bytes) -> tuple[Any, int]:
     try:
         return read_first_pickle(content)
     except PickleError as error:
-        raise Refused(f"its pickle can't be read, {error}") from error
+        raise BadTensors(f"its pickle can't be read, {error}") from error
 
 
 def _named(value: Any) -> str:
@@ -158,9 +158,9 @@ def _storage_of(value: Any, name: object) -> _Storage:
         or not 0 <= parts[4] < 2**40
         or (len(parts) == 6 and parts[5] is not None)
     ):
-        raise Refused(f"{shown(name)} has no storage that can be read")
+        raise BadTensors(f"{shown(name)} has no storage that can be read")
     if parts[1].module != "torch" or parts[1].name not in _STORAGES:
-        raise Refused(f"{shown(name)} has numbers of type {shown(parts[1].name)}")
+        raise BadTensors(f"{shown(name)} has numbers of type {shown(parts[1].name)}")
     return _Storage(parts[2], _STORAGES[parts[1].name], parts[4])
 
 
@@ -179,24 +179,24 @@ def _arguments(value: Call, name: object) -> tuple[Any, ...]:
             if isinstance(arguments, tuple) and len(arguments) >= 4:
                 return arguments
             break
-        raise Refused(f"{shown(name)} is made by {_named(value)}, which no state_dict needs")
-    raise Refused(f"{shown(name)} is no tensor that can be read")
+        raise BadTensors(f"{shown(name)} is made by {_named(value)}, which no state_dict needs")
+    raise BadTensors(f"{shown(name)} is not a tensor that can be read")
 
 
 def _leaves(value: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
-    """(name, value) of all that is no dictionary, names joined by points.
+    """(name, value) of all that is not a dictionary, names joined by points.
 
     A dictionary may hold itself: what is looked at is counted."""
     left, budget = [("", value, 0)], 20 * MOST_TENSORS
     while left:
         prefix, table, depth = left.pop(0)
         if depth > _MOST_NESTED or len(table) > budget:
-            raise Refused("its dictionaries are nested too deeply, or too many")
+            raise BadTensors("its dictionaries are nested too deeply, or too many")
         for key, own in table.items():
             budget -= 1
             name = f"{prefix}{key}" if isinstance(key, str | int) else ""
             if not name or len(name) > LONGEST_NAME:
-                raise Refused("a tensor has no name, or too long a one")
+                raise BadTensors("a tensor has no name, or too long a one")
             if isinstance(own, dict):
                 left.append((f"{name}.", own, depth + 1))
             else:
@@ -213,16 +213,16 @@ def _storages(value: Any) -> Iterator[_Storage]:
 def _state_of(value: Any, all_of_it: bool = False) -> tuple[Mapping[Any, Any], tuple[str, ...]]:
     """The dictionary of tensors, and what was beside it."""
     if isinstance(value, Call):
-        raise Refused(f"it holds {_named(value)}, not a state_dict")
+        raise BadTensors(f"it holds {_named(value)}, not a state_dict")
     if not isinstance(value, dict):
-        raise Refused("it holds no state_dict")
+        raise BadTensors("it holds no state_dict")
     if any(isinstance(own, Call) for own in value.values()) or all_of_it:
         return value, ()
     for name in _WRAPPED:
         inner = value.get(name)
         if isinstance(inner, dict) and any(isinstance(own, Call) for own in inner.values()):
             others = [shown(key) for key in value if key != name]
-            beside = f" {', '.join(others[:10])} beside it left aside." if others else ""
+            beside = f" Left out beside it: {', '.join(others[:10])}." if others else ""
             return inner, (f"Its weights are under {name!r}.{beside}",)
     return value, ()
 
@@ -239,22 +239,22 @@ def _tensors(value: Any, read: Read, order: str) -> tuple[dict[str, Tensor], tup
         storage, first, shape, strides, *_ = _arguments(own, name)
         claim = _checked(_storage_of(storage, name), first, shape, strides, name)
         if name in claimed or len(claimed) >= MOST_TENSORS:
-            raise Refused(f"it has a name twice, or more than {MOST_TENSORS:,} tensors")
+            raise BadTensors(f"it has a name twice, or more than {MOST_TENSORS:,} tensors")
         claimed[name] = claim
         total += math.prod(claim[2]) * 8  # before memory is taken: as float64 at most
     storages = {claim[0]: claim[0].bytes for claim in claimed.values()}
     if total > 2 * MOST_BYTES or sum(storages.values()) > MOST_BYTES:
-        raise Refused(f"its tensors claim more than {MOST_BYTES:,} bytes")
+        raise BadTensors(f"its tensors claim more than {MOST_BYTES:,} bytes")
     if other:
         more = f" and {len(other) - 10} more" if len(other) > 10 else ""
-        notes = (*notes, f"No tensors, and left aside: {', '.join(other[:10])}{more}.")
+        notes = (*notes, f"Left out, because they are not tensors: {', '.join(other[:10])}{more}.")
     contents: dict[_Storage, Values] = {}
     made = {}
     for name, (storage, first, shape, strides) in claimed.items():
         if storage not in contents:
             content = read(storage)
             if len(content) != storage.bytes:
-                raise Refused(f"storage {shown(storage.key)} ends too soon")
+                raise BadTensors(f"storage {shown(storage.key)} ends too soon")
             contents[storage] = numbers_of(content, storage.stored, order)
         made[name] = Tensor(name, storage.stored, _view(contents[storage], first, shape, strides))
     return made, notes
@@ -266,12 +266,12 @@ def _checked(
     """Refuse a tensor that reaches out of its storage."""
     sizes, steps = checked_shape(shape, name), checked_shape(strides, name)
     if isinstance(first, bool) or not isinstance(first, int) or first < 0:
-        raise Refused(f"{shown(name)} begins nowhere")
+        raise BadTensors(f"{shown(name)} has no proper beginning")
     if len(sizes) != len(steps):
-        raise Refused(f"{shown(name)} has no proper shape")
+        raise BadTensors(f"{shown(name)} has no proper shape")
     last = first + sum((size - 1) * step for size, step in zip(sizes, steps, strict=True))
     if math.prod(sizes) and last >= storage.count:
-        raise Refused(f"{shown(name)} reaches out of its storage")
+        raise BadTensors(f"{shown(name)} reaches out of its storage")
     return storage, first, sizes, steps
 
 

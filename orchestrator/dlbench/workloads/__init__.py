@@ -88,7 +88,7 @@ def _check_sizes(path: Path, workload: Workload, known: Mapping[str, Workload]) 
     for size, name in workload.sizes.items():
         if name not in known or known[name].dataset != workload.dataset:
             raise UserError(
-                f"{path} can't be used: its size {size!r} is {name!r}, which is no workload on"
+                f"{path} can't be used: its size {size!r} is {name!r}, which is not a workload on"
                 f" {workload.dataset}.",
                 "Correct the file.",
             )

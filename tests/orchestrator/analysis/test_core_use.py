@@ -36,7 +36,7 @@ def test_one_of_two_cores_is_said_beside_the_ranking(tmp_path: Path, command: Co
     found = material(tmp_path, cell("mxnet@1", 1), cell("pytorch@1", 2), cell("jax@1", 2))
     words = "Unequal cores: mxnet@1 ran on 1 core, jax@1 and pytorch@1 on 2."
     assert words in warnings(found)
-    assert "`--threads` gives all the same" in warnings(found)
+    assert "`--threads N` gives all of them equally many" in warnings(found)
     slow = next(group for group in found.groups if group.name == "mxnet@1")
     assert core_note(slow) == "1 of 2 cores"
     assert "1 of 2 cores" in marks(found, slow)

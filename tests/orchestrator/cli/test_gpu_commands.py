@@ -121,7 +121,7 @@ def test_a_plan_without_a_gpu_says_once_that_it_would_be_refused(
     see_no_gpu(monkeypatch)
     shown = command("plan", "pytorch", "tensorflow", "--gpu", "all", "--engine", "process")
     assert shown.code == 0
-    assert shown.out.count("None of these trials can run here: `dlbench run` refuses.") == 1
+    assert shown.out.count("None of these trials can run here: `dlbench run` would refuse.") == 1
     assert shown.out.count("No GPU is seen here.") == 1
     beside = ("--device", "cpu", "--device", "gpu")
     shown = command("plan", "pytorch", "mxnet", "--gpu", "all", *beside, "--engine", "process")
@@ -149,7 +149,7 @@ def test_a_whole_check_says_first_what_it_takes(
     words = ["verify", "--build", "gpu", "--device", "cpu", "--engine", "process"]
     shown = command(*words, "--record", "--workload", "digits-cnn")
     assert shown.code == 2 and shown.out == ""
-    assert "environments are to be made first: " in shown.err
+    assert "environments must be made first: " in shown.err
     assert "GB to download, about " in shown.err and "30 GB are free." in shown.err
     assert "Name some releases at a time" in shown.err
 

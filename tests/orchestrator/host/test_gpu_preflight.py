@@ -108,7 +108,7 @@ def test_a_hopeless_pair_is_refused_with_the_nearest_that_works(
     assert "needs driver 520.61 or newer; this machine has 440.33." in refusal
     assert "The nearest release that works here is mxnet@1.3.0" in refusal
     said = list(notices(planned("mxnet@1.9.1", which="all").trials, (), workshop(), busy=False))
-    assert said[0] == f"None of these trials can run here: `dlbench run` refuses. {refusal}"
+    assert said[0] == f"None of these trials can run here: `dlbench run` would refuse. {refusal}"
     both = planned("mxnet@1.9.1", "mxnet@1.3.0", which="all").trials
     check_gpus(both, workshop())  # one of them can
     said = list(notices(both, (), workshop(), busy=False))

@@ -99,7 +99,7 @@ def test_numbers_that_no_detector_can_have(number: str, value: Any, words: str) 
         ({**NUMBERS, "more": 1}, "there is no 'more'"),
         ({"rois": 3}, "the number of classes is missing"),
         ({**NUMBERS, "scales": 3}, "scales must list numbers, not 3"),
-        ({**NUMBERS, "smallest": "x"}, "what is no number can't be used"),
+        ({**NUMBERS, "smallest": "x"}, "not all of these are numbers"),
     ],
 )
 def test_numbers_that_are_none(numbers: Any, words: str) -> None:

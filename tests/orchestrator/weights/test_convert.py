@@ -159,7 +159,7 @@ def test_what_does_not_fit_of_a_resnet_is_said() -> None:
     first = next(node["name"] for node in graph["nodes"] if node["op"] == "conv2d")
     assert made.unfilled == (f"{first}/kernel", "logits/kernel", "logits/bias")
     assert made.unused == ("conv1.weight", "fc.weight", "fc.bias")
-    assert any(f"Node {first!r} stays without" in note for note in made.notes)
+    assert any(f"Node {first!r} is not filled" in note for note in made.notes)
     norms = [n for n in made.arrays if n.endswith("/variance")]
     assert len(norms) == 20
 
@@ -227,11 +227,14 @@ def test_a_users_map(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('[nodes]\nnothing = "c"', "names node 'nothing', which the graph has not"),
-        ('[nodes]\nfirst = "d"', "names 'd' for node 'first', which the file has not"),
+        ('[nodes]\nnothing = "c"', "names node 'nothing', which is not in the graph"),
+        ('[nodes]\nfirst = "d"', "names 'd' for node 'first', which is not in the file"),
         ('[nodes]\nlogits = "c"', "logits can't be filled: 'c.weight' would be"),
-        ('[parameters]\n"first/gamma" = "c.bias"', "names 'first/gamma', which the graph has not"),
-        ('[parameters]\n"first/bias" = "x"', "names tensor 'x', which the file has not"),
+        (
+            '[parameters]\n"first/gamma" = "c.bias"',
+            "names 'first/gamma', which is not in the graph",
+        ),
+        ('[parameters]\n"first/bias" = "x"', "names tensor 'x', which is not in the file"),
         ('[parameters]\n"first/bias" = "n"', "first/bias can't be filled: 'n' holds int64"),
         ("nodes = 3", "`nodes` must be a table"),
         ("[nodes]\nfirst = 3", "`nodes.first` must be"),

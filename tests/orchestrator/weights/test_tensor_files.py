@@ -158,7 +158,7 @@ def test_safetensors_with_a_forged_header_are_refused(tmp_path: Path) -> None:
     path.write_bytes(struct.pack("<Q", len(twice)) + twice)
     assert "a name twice" in _refused(path)
     path.write_bytes(struct.pack("<Q", 2**63) + b"{}" + bytes(60))
-    assert "of no format" in _refused(path)
+    assert "format is not known" in _refused(path)
     deep = b'{"a":' + b"[" * 100_000
     path.write_bytes(struct.pack("<Q", len(deep)) + deep)
     assert "not JSON" in _refused(path)
