@@ -1,7 +1,5 @@
 """The graph as Lasagne layers: one function for each op, and where each layer keeps its weights."""
 
-import numpy as np
-
 from bench.adapters import theano_lasagne as own
 from bench.adapters import theano_maximum
 from bench.adapters.channels_first import kernel_in, kernel_out, symmetric
@@ -74,7 +72,10 @@ def _maxpool(net, node, inputs, values):
         return _expression(node, inputs, lambda x: theano_maximum.maxpool(node, x, axis=2))
     x, pad = inputs[0], [p[0] for p in node["padding"]]
     if not symmetric(node["padding"]):
-        x, pad = L.PadLayer(x, [tuple(p) for p in node["padding"]], val=-np.inf), (0, 0)
+        _, channels, *size = x.output_shape  # None where it varies, which L.PadLayer does not take
+        size = [n and n + sum(p) for n, p in zip(size, node["padding"])]
+        low, pad = (lambda x: theano_maximum.padded_low(node["padding"], x, 2)), (0, 0)
+        x = own.Expression([x], low, [channels] + size)
     return L.MaxPool2DLayer(x, node["size"], node["stride"], pad)
 
 
