@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from bench.adapters.base import Model, Prepared
 from bench.adapters.tensorflow2.layers import Net, variables_of
-from bench.adapters.tensorflow2.training import optimizer_of, set_rate
+from bench.adapters.tensorflow2.training import make_slots, optimizer_of, set_rate
 from bench.adapters.tensorflow_nn import choices, dense_gradient, total_loss
 from bench.adapters.tensorflow_regions import open_shape
 from bench.ops import nodes_for, trained_nodes, values_of
@@ -64,6 +64,7 @@ class FunctionModel(Model):
     def train_step(self, batch):
         batch = dict(self.prepared(batch))
         if self._step is None:
+            make_slots(self._optimizer, self._parameters)
             self._step = self._step_function(batch)
         self._last = self._step(batch)
         return self._last

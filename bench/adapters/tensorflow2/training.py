@@ -22,6 +22,12 @@ def optimizer_of(recipe, trained, native):
     return kind(o["lr"], **({} if native else explicit))
 
 
+def make_slots(optimizer, trained):
+    """The optimiser's state, made outside of the step: one that makes variables is traced twice."""
+    if hasattr(optimizer, "build"):  # Keras 3
+        optimizer.build([variable for _, _, variable in trained])
+
+
 def set_rate(optimizer, recipe, trained, rate, native):
     if recipe["optimizer"].get("momentum") and not native:
         # Keras' velocities have the learning rate in them
