@@ -94,6 +94,10 @@ def with_statistics(values, measured, seed):
 # ---- batches ------------------------------------------------------------------------------------
 
 
+_LARGEST_WEIGHT = 3
+"""Of a mask that may hold any weights, as whole numbers."""
+
+
 class Batches:
     """Batches of random rows that fit a graph and a recipe."""
 
@@ -173,7 +177,8 @@ class Batches:
 
     def _range(self, name):
         """The least and the largest number that everybody who reads it can."""
-        return self._ranges.get(name, (0, 1 << 20))[:2]
+        low, high = self._ranges.get(name, (0, 1 << 20))[:2]
+        return low, min(high, _LARGEST_WEIGHT) if name in self._masks else high
 
     def _whole(self, name, shape):
         low, high = self._range(name)

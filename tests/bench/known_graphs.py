@@ -530,6 +530,17 @@ def arrays_with_two_uses() -> Pair:
     return _pair(g, "out", "again", losses=losses, optimizer=_ADAM)
 
 
+def weights_that_are_an_input() -> Pair:
+    """Of any size, as whole numbers and as real ones, for a loss and for a norm's branch."""
+    g = Graph("weighed")
+    g.input("often", (), "int32")
+    x = g.dense(g.input("x", (4,)), 3, name="out")
+    g.batchnorm(g.dense(g.tanh(x), 4), name="again")
+    losses = [_head(g, "out", mask="often", divisor=5.0),
+              recipes.loss("smooth-l1", "again", "y", mask="x", divisor=2.5)]  # fmt: skip
+    return _pair(g, "out", "again", losses=losses)
+
+
 def sigmoid_of_a_sigmoid() -> Pair:
     """Logits that are themselves made by a sigmoid."""
     g = Graph("sigmoids")
@@ -604,7 +615,7 @@ CORNERS: tuple[Callable[[], Pair], ...] = (
     norms_in_a_row, norms_of_close_values, steep_beside_flat,
     large_from_the_start, small_dropout, dropout_between_relus, uneven_paddings,
     small_gradients_clipped, extreme_attributes, narrow_shortcuts, images_of_several_sizes,
-    arrays_with_two_uses, heads_of_one_target, sigmoid_of_a_sigmoid,
+    arrays_with_two_uses, heads_of_one_target, weights_that_are_an_input, sigmoid_of_a_sigmoid,
     maxima_behind_activations, maps_of_several_sizes,
     sparse_windows_of_several_sizes,
     image_captions, coefficients_next_to_one,
