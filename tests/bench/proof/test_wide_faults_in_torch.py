@@ -72,6 +72,12 @@ FAULTS = {
     "gradients_are_kept_after_a_prediction": ("lenet", "long-run", None),
     "first_step_behind_a_prediction_in_evaluation_mode": ("vgg", "loss", "dense2"),
     "predictions_of_one_row_in_training_mode": ("vgg", "prediction", "dense2"),
+    "relu_writes_over_what_others_read": ("resnet18", "forward", "batchnorm1"),
+    "norm_of_the_first_four_rows": ("vgg", "forward", "batchnorm1"),
+    "predictions_are_of_averaged_weights": ("lenet", "prediction", "dense3"),
+    "losses_are_told_in_float16": ("lenet", "loss", "dense3"),
+    "momentum_is_kept_in_bfloat16": ("alexnet", "recipe-steps", None),
+    "a_new_rate_makes_a_new_optimizer": ("preactivation_bottlenecks", "recipe-steps", None),
     "none": ("vgg", None, None),
 }  # fmt: skip
 

@@ -566,6 +566,77 @@ def predictions_of_one_row_in_training_mode():
     Model.predict = mistaken
 
 
+@_around("relu")
+def relu_writes_over_what_others_read(plain, net, node, inputs, values):
+    y = plain(net, node, inputs, values)
+    with torch.no_grad():
+        inputs[0].data.copy_(y.data)
+    return y
+
+
+@_around("batchnorm")
+def norm_of_the_first_four_rows(plain, net, node, inputs, values):
+    layer, x = net.layer(node), inputs[0]
+    if not layer.training or x.shape[0] <= 4:
+        return plain(net, node, inputs, values)
+    some = plain(net, node, [x[:4]], values)
+    dims = [d for d in range(x.dim()) if d != 1]
+    mean, variance = x[:4].mean(dims, True), x[:4].var(dims, unbiased=False, keepdim=True)
+    shape = mean.shape
+    rest = (x[4:] - mean) / torch.sqrt(variance + layer.eps)
+    return torch.cat([some, rest * layer.weight.view(shape) + layer.bias.view(shape)])
+
+
+def predictions_are_of_averaged_weights():
+    load, predict, step = Model.load, Model.predict, Model.train_step
+
+    def loading(self, weights):
+        load(self, weights)
+        self.mean = None
+
+    def averaging(self, batch):
+        handle, now = step(self, batch), self.weights()
+        old = self.mean or now
+        self.mean = {
+            node: {k: 0.5 * old[node][k] + 0.5 * v for k, v in values.items()}
+            for node, values in now.items()
+        }
+        return handle
+
+    def smooth(self, batch):
+        now, mean = self.weights(), getattr(self, "mean", None)
+        load(self, mean or now)
+        found = predict(self, batch)
+        load(self, now)
+        return found
+
+    Model.load, Model.train_step, Model.predict = loading, averaging, smooth
+
+
+def losses_are_told_in_float16():
+    plain = Model.losses
+    Model.losses = lambda self, handles: [
+        float(torch.tensor(loss).half()) for loss in plain(self, handles)
+    ]
+
+
+@_before_step
+def momentum_is_kept_in_bfloat16(recipe, optimizer):
+    for state in optimizer.state.values():
+        if state.get("momentum_buffer") is not None:
+            state["momentum_buffer"].copy_(state["momentum_buffer"].bfloat16().float())
+
+
+def a_new_rate_makes_a_new_optimizer():
+    plain = Model.set_rate
+
+    def forgetful(self, rate):
+        plain(self, rate)
+        self._optimizer.state.clear()
+
+    Model.set_rate = forgetful
+
+
 if __name__ == "__main__":
     vars(torch_faults).update({k: v for k, v in globals().items() if callable(v)})
     torch_faults.main(*sys.argv[1:])
