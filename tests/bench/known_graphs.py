@@ -280,6 +280,18 @@ def repeated_readers() -> Pair:
     return _pair(g, g.concat(g.dense(x, 3)))
 
 
+def image_read_by_many() -> Pair:
+    """Whose gradients come from many places, one of them a flattened copy."""
+    g = Graph("crowd")
+    x = g.conv2d(g.input("image", (3, 4, 2)), 3, 2)
+    summed = g.avgpool(g.add(*[x] * 12), 2)
+    flat = g.flatten(x)
+    kinds = ("mean-squared-error", "sigmoid-cross-entropy", "smooth-l1", "mean-absolute-error")
+    losses = [recipes.loss(kind, flat, f"flat{number}") for number, kind in enumerate(kinds)]
+    losses += [recipes.loss("smooth-l1", summed, "sum", weight=0.01), _head(g, flat)]
+    return _pair(g, flat, summed, losses=losses)
+
+
 def states_everywhere() -> Pair:
     g = Graph("states")
     x, length = g.input("x", (5, 2)), g.input("length", (), "int32")
@@ -320,7 +332,8 @@ def large_logits() -> Pair:
     mapped = g.conv2d(g.input("image", (3, 3, 2)), 4, 1)
     for _ in range(3):
         mapped = g.add(mapped, mapped, mapped, mapped, mapped)
-    losses = [_head(g, x), _head(g, mapped, "labels", mask="mask", weight=0.1)]
+    losses = [_head(g, x), _head(g, mapped, "labels", mask="mask", weight=0.1),
+              recipes.loss("sigmoid-cross-entropy", x, "chance", weight=0.1)]  # fmt: skip
     return _pair(g, x, mapped, losses=losses, optimizer=recipes.adam(1e-4))
 
 
@@ -610,6 +623,7 @@ ARCHITECTURES: tuple[Callable[[], Pair], ...] = (
 )  # fmt: skip
 CORNERS: tuple[Callable[[], Pair], ...] = (
     one_node, one_pixel, one_class_one_word_one_step, repeated_readers, states_everywhere,
+    image_read_by_many,
     nothing_needs_it, all_weights_zero, large_logits, autoencoder, board, names, frozen_trunk,
     flattened_everything, long_chain, one_value_before_a_norm, norms_of_two_values,
     norms_in_a_row, norms_of_close_values, steep_beside_flat,

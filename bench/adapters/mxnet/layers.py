@@ -247,7 +247,10 @@ def _dropout(F, layers, node, inputs, values):
 def _flatten(F, layers, node, inputs, values):
     x = inputs[0]
     if layers.rank(node) == 3 and not layers.layout.keeps_order(node["name"]):
-        x = F.transpose(x, (0, 2, 3, 1))
+        # where many read one value, 1.3.0 adds their gradients up one by one in one place, and its
+        # transposing writes over what is there, or ends with an error: it gets a place of its own
+        own = F.identity(x) if _RELEASE < (1, 4) else x
+        x = F.transpose(own, (0, 2, 3, 1))
     return F.Flatten(x)
 
 
