@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
@@ -21,3 +22,9 @@ def cache() -> Path:
         return Path(chosen).expanduser().absolute()
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(base).expanduser().absolute() / "dlbench"
+
+
+def free_bytes() -> int:
+    """What the disk of the cache has left."""
+    here = cache()
+    return shutil.disk_usage(next(path for path in (here, *here.parents) if path.exists())).free

@@ -173,8 +173,6 @@ def verify(
 
 def _announce(names: list[str], packages: str, workshop: Workshop) -> None:
     """Say what several environments take before they are made; refuse what the disk can't hold."""
-    import shutil
-
     from dlbench import paths
     from dlbench.errors import UserError
     from dlbench.planning.estimate import environments_to_make
@@ -183,8 +181,7 @@ def _announce(names: list[str], packages: str, workshop: Workshop) -> None:
     needs, download, disk = environments_to_make(pairs, workshop)
     if len(needs) < 2:
         return
-    cache = paths.cache()
-    free = shutil.disk_usage(next(p for p in (cache, *cache.parents) if p.exists())).free
+    free = paths.free_bytes()
     takes = f"{download / 1e9:.1f} GB to download, about {disk / 1e9:.0f} GB of disk"
     if disk > free:
         raise UserError(

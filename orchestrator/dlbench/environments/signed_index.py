@@ -125,10 +125,11 @@ def _plain(armoured: bytes) -> bytes:
 
 
 def _get(address: str) -> bytes:
-    if "://" not in address:
-        return Path(address).read_bytes()
     try:
+        if "://" not in address:
+            return Path(address).read_bytes()
         with urllib.request.urlopen(address, timeout=_SECONDS) as answer:
             return bytes(answer.read())
     except OSError as error:
-        raise UserError(f"{address} can't be read ({error}).", "Check the network.") from error
+        remedy = "Check the address, and the network."
+        raise UserError(f"{address} can't be read ({error}).", remedy) from error

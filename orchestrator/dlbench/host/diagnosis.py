@@ -136,9 +136,7 @@ def _interpreters() -> Iterator[Diagnosis]:
 
 
 def _disk() -> Iterator[Diagnosis]:
-    cache = paths.cache()
-    existing = next(parent for parent in (cache, *cache.parents) if parent.exists())
-    free = shutil.disk_usage(existing).free
+    free = paths.free_bytes()
     text = f"{free / 1e9:.0f} GB free where dlbench keeps environments and data."
     if free < _LEAST_FREE:
         yield Diagnosis(

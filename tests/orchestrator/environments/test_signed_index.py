@@ -117,6 +117,11 @@ def test_another_key_is_refused(repository: Repository) -> None:
         repository.look_up(WANTED, fingerprint="0" * 40)
 
 
+def test_a_key_that_is_not_there_is_named() -> None:
+    with pytest.raises(UserError, match=r"/nowhere/key.pub can't be read"):
+        signed_index._get("/nowhere/key.pub")
+
+
 def test_a_changed_list_is_refused(repository: Repository) -> None:
     path = repository.folder / "Packages"
     path.write_text(path.read_text().replace("a" * 64, "c" * 64))
