@@ -14,6 +14,8 @@ from dlbench.environments import (
     cuda_sets,
     wheels,
 )
+from dlbench.environments.cuda_sets import Archive, CudaSet
+from dlbench.environments.locks import File
 from dlbench.environments.releases import Release
 from dlbench.errors import UserError
 
@@ -38,17 +40,13 @@ def outlook(release: Release, device: str, engine: str) -> Outlook:
             _check_base(release)
     except UserError as error:
         return Outlook("impossible", f"not buildable: {error}")
-    chosen = cuda_sets.of_release(release, device)
-    if chosen and cuda_libraries.is_ready(chosen):
-        chosen = None  # nothing is left to be done for it
-    archives = cuda_downloads.missing(chosen) if chosen else []
+    files, archives, chosen = to_fetch(release, device)
     note = f"; its CUDA {chosen.name} archives are untried" if chosen and chosen.untried else ""
-    files = wheels.missing(release, device, release.python[0])
     size = sum(file.size or 0 for file in files) + sum(each.about_bytes for each in archives)
     # Files that were only looked up when the lock was made have no size in it.
     least = "at least " if any(file.size is None for file in files) else ""
     needed = f"needs a download of {least}{_size(size)}" if files or archives else ""
-    if chosen and cuda_licence.lacking(chosen):
+    if waits_for_terms(chosen):
         then = f", then it {needed}" if needed else ""
         return Outlook(
             "impossible",
@@ -59,6 +57,20 @@ def outlook(release: Release, device: str, engine: str) -> Outlook:
     if needed:
         return Outlook("download", f"{needed}{note}", size)
     return Outlook("here", f"buildable here: all it needs has been downloaded{note}")
+
+
+def to_fetch(release: Release, device: str) -> tuple[list[File], list[Archive], CudaSet | None]:
+    """What must be downloaded: packages, archives; and the CUDA set whose libraries are lacking."""
+    chosen = cuda_sets.of_release(release, device)
+    if chosen and cuda_libraries.is_ready(chosen):
+        chosen = None  # nothing is left to be done for it
+    archives = cuda_downloads.missing(chosen) if chosen else []
+    return wheels.missing(release, device, release.python[0]), archives, chosen
+
+
+def waits_for_terms(chosen: CudaSet | None) -> bool:
+    """Its archives may not be downloaded before their terms were accepted."""
+    return chosen is not None and bool(cuda_licence.lacking(chosen))
 
 
 def _size(count: int) -> str:

@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dlbench import datasets, workloads
 from dlbench.datasets import store
-from dlbench.environments import (
-    cuda_downloads,
-    cuda_libraries,
-    cuda_licence,
-    cuda_sets,
-    releases,
-    wheels,
-)
+from dlbench.environments import buildable, releases
 from dlbench.environments.releases import Release
 from dlbench.formats import digest
 from dlbench.planning.altered import model_of, to_be_proven
@@ -142,11 +135,8 @@ def environments_to_make(
         release = releases.find(name)
         if workshop.is_ready(release, device):
             continue
-        files_missing = wheels.missing(release, device, release.python[0])
-        own = {file.sha256: file.size or 0 for file in files_missing}
-        chosen = cuda_sets.of_release(release, device)
-        wanted = chosen if chosen and not cuda_libraries.is_ready(chosen) else None
-        archives = cuda_downloads.missing(wanted) if wanted else []
+        lacking, archives, chosen = buildable.to_fetch(release, device)
+        own = {file.sha256: file.size or 0 for file in lacking}
         packed = {archive.sha256: archive.about_bytes for archive in archives}
         own |= packed
         libraries |= packed  # at most as much again lies beside the archives
@@ -154,7 +144,7 @@ def environments_to_make(
         disk += int(_UNPACKED[device] * _bytes_all(release, device))
         what = "image" if workshop.client is not None else "environment"
         text = f"{what} of {name} ({device}): {sum(own.values()) / 1e6:,.0f} MB to download"
-        if wanted and cuda_licence.lacking(wanted):
+        if buildable.waits_for_terms(chosen):
             text += ", after `dlbench images accept-cuda`"
         needs.append(Need(what, name, sum(own.values()), text))
     download = sum(files.values())
