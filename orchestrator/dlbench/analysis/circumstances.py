@@ -27,11 +27,12 @@ def circumstances(groups: Sequence[Group]) -> tuple[str, ...]:
     limits = [row["memory_limit_bytes"] for row in rows]
     parts = (
         f"{' and '.join(sources)} data" if sources else "",
-        _steps(rows) or _several((row["budget_epochs"] for row in rows), "{} epoch{s}"),
+        " or ".join(filter(None, (_epochs(rows), _steps(rows)))),
         _several((row["batch"] for row in rows), "batch {}"),
         _several((row["threads"] or row["threads_used"] for row in rows), "{} thread{s}"),
-        _several((row["cpus"] for row in rows), "{} core{s} allowed"),
-        _several((limit and limit / 2**20 for limit in limits), "{} MiB allowed"),
+        _some(rows, "cpus") + _several((row["cpus"] for row in rows), "{} core{s} allowed"),
+        _some(rows, "memory_limit_bytes")
+        + _several((limit and limit / 2**20 for limit in limits), "{} MiB allowed"),
         *_changes_words(rows),
         _scale_words(rows),
         _weights_words(rows),
@@ -52,9 +53,11 @@ def cautions_of(groups: Sequence[Group]) -> Iterator[str]:
         what = "The data are synthetic" if len(sources) == 1 else "Some of the data are synthetic"
         yield f"{what}: accuracies and errors mean nothing."
     if steps := _steps(rows):
-        yield f"Training was cut to {steps}: qualities are not those of a whole training."
+        what = "Some training" if _some(rows, "budget_steps") else "Training"
+        yield f"{what} was cut to {steps}: qualities are not those of a whole training."
     if fewer := _rows_words(rows):
-        yield f"Only {fewer} were used: qualities are not those of a whole training."
+        what = "In some trials only" if _some(rows, "train_rows") else "Only"
+        yield f"{what} {fewer} were used: qualities are not those of a whole training."
     yield from _start_cautions(rows)
     busy = {group.name: others_load(group) for group in groups if is_busy(group)}
     if busy:
@@ -142,11 +145,22 @@ def _steps(rows: Sequence[Row]) -> str:
     return _several((row["budget_steps"] for row in rows), "{} step{s}")
 
 
+def _epochs(rows: Sequence[Row]) -> str:
+    """Of those that were not cut."""
+    whole = (row["budget_epochs"] for row in rows if row["budget_steps"] is None)
+    return _several(whole, "{} epoch{s}")
+
+
+def _some(rows: Sequence[Row], column: str) -> str:
+    """`some ` where it is said of some of these trials and not of all."""
+    return "some " if len({row[column] is None for row in rows}) > 1 else ""
+
+
 def _scale_words(rows: Sequence[Row]) -> str:
     """`600 training and 100 test rows (scale 0.01)`; empty for a whole training."""
     names = sorted({str(row["scale"]) for row in rows if row["scale"]})
     scale = f"scale {' and '.join(names)}" if names else ""
-    fewer = _rows_words(rows)
+    fewer = _some(rows, "train_rows") + _rows_words(rows)
     return f"{fewer} ({scale})" if fewer and scale else fewer or scale
 
 
@@ -198,5 +212,6 @@ def _several(values: Iterable[Any], words: str = "{}") -> str:
     known = sorted({value for value in values if value is not None})
     if not known:
         return ""
-    number = f"{known[0]:g}" if len(known) == 1 else f"{known[0]:g} to {known[-1]:g}"
+    # All digits of a whole number: 60000 rows are not 6e+04.
+    number = " to ".join(f"{value:.12g}" for value in dict.fromkeys((known[0], known[-1])))
     return words.format(number, s="" if number == "1" else "s")

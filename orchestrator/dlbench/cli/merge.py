@@ -26,12 +26,14 @@ def merge(
 
     from dlbench.cli.console import print_json
     from dlbench.sharing.merge import merge as merge_campaigns
+    from dlbench.statistics.words import count
 
     merged = merge_campaigns(campaigns, out)
     if json:
         print_json({"v": 1, **asdict(merged)})
         return
-    typer.echo(f"{merged.folder}: {merged.trials} trials of {merged.machines} machine(s).")
+    trials, machines = count(merged.trials, "trial"), count(merged.machines, "machine")
+    typer.echo(f"{merged.folder}: {trials} of {machines}.")
     if merged.twice:
         typer.echo(f"{merged.twice} were in more than one campaign and are kept once.")
     if merged.unfinished:

@@ -42,3 +42,16 @@ def test_a_random_backbone_is_said(tmp_path: Path) -> None:
     assert "`--weights` starts from one." in said
     started = Cell("a@1", [1.0, 1.1], weights="1" * 64, model={"constants_drawn": 0})
     assert not any("backbone" in one for one in cautions_of(_groups(tmp_path / "b", started)))
+
+
+def test_what_is_so_of_some_trials_is_not_said_of_all(tmp_path: Path) -> None:
+    whole, cut = Cell("a@1", [1.0, 1.1]), Cell("b@1", [1.0, 1.1], steps=1)
+    few = Cell("c@1", [1.0, 1.1], rows=1_234_567)
+    said = circumstances(_groups(tmp_path, whole, cut, few))
+    assert said[1] == "10 epochs or 1 step"
+    assert any(word.startswith("some 1234567 training and") for word in said)
+    cautions = list(cautions_of(_groups(tmp_path / "b", whole, cut, few)))
+    assert cautions[0].startswith("Some training was cut to 1 step:")
+    assert cautions[1].startswith("In some trials only 1234567 training and")
+    (alone,) = cautions_of(_groups(tmp_path / "d", cut))
+    assert alone.startswith("Training was cut to 1 step:")
