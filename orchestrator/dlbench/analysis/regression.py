@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from dlbench.analysis.results import Results
 
 _Cell = tuple[str, ...]
+_Groups = list[Group]
+_CELL = ("release", "variant", "workload", "device", "setting", "engine", "point", "kernels")
 _Partners = tuple[str, Group | None, Group | None]
 """What is checked, in words; the new runs; the baseline's."""
 
@@ -78,30 +80,32 @@ def _across(new: pl.DataFrame, baseline: pl.DataFrame, metric: Metric) -> Iterat
             own.pop(cell, None)
             earlier.pop(cell, None)
     held: set[_Cell] = set()
-    for cell, group in own.items():
+    for cell, groups in own.items():
         before = cell if cell in earlier else _only_of_framework(cell, own, earlier)
         if before is None:
-            yield f"{group.name} on {group.case}", group, None
+            yield f"{groups[0].name} on {groups[0].case}", groups[0], None
             continue
         held.add(before)
-        partner = earlier[before]
-        name = group.release
-        if partner.release != name:
-            name = f"{name} (baseline {partner.release})"
-        yield f"{name} on {group.case}", group, partner
-    for cell, group in earlier.items():
+        for group in groups:
+            alike = (g for g in earlier[before] if g.conditions == group.conditions)
+            partner = next(alike, earlier[before][0])
+            name = group.name
+            if partner.release != group.release:
+                name = f"{name} (baseline {partner.release})"
+            yield f"{name} on {group.case}", group, partner
+    for cell, groups in earlier.items():
         if cell not in held:
-            yield f"{group.name} on {group.case}", None, group
+            yield f"{groups[0].name} on {groups[0].case}", None, groups[0]
 
 
-def _measures(workload: str, cells: Sequence[tuple[_Cell, Group]], metric: Metric) -> bool:
+def _measures(workload: str, cells: Sequence[tuple[_Cell, _Groups]], metric: Metric) -> bool:
     """Whether a workload has the metric, as far as any trial of it has finished."""
-    groups = [group for cell, group in cells if cell[2] == workload]
+    groups = [group for cell, every in cells if cell[2] == workload for group in every]
     return any(group.values(metric) for group in groups) or not any(g.complete for g in groups)
 
 
 def _only_of_framework(
-    cell: _Cell, own: dict[_Cell, Group], earlier: dict[_Cell, Group]
+    cell: _Cell, own: dict[_Cell, _Groups], earlier: dict[_Cell, _Groups]
 ) -> _Cell | None:
     def alike(one: _Cell) -> bool:
         same = one[0].split("@")[0] == cell[0].split("@")[0]
@@ -113,25 +117,21 @@ def _only_of_framework(
     return before[0] if len(before) == 1 else None
 
 
-def _cells(trials: pl.DataFrame, metric: Metric) -> dict[_Cell, Group]:
-    """The largest group of every contender, by release and what else was chosen; one with
-    confounds does not count as its release."""
+def _cells(trials: pl.DataFrame, metric: Metric) -> dict[_Cell, _Groups]:
+    """The groups of every contender, by release and what else was chosen, the largest first: more
+    than one where conditions differ. One with confounds does not count as its
+    release."""
     if metric.column not in trials.columns:
         trials = trials.with_columns(pl.lit(None, dtype=pl.Float64).alias(metric.column))
-    largest: dict[_Cell, Group] = {}
+    cells: dict[_Cell, _Groups] = {}
     for case in cases_of(trials, "release", (metric.column,)):
         for group in case.groups:
-            if group.confounds:
-                continue
-            row = group.rows[0]
-            cell = tuple(
-                str(row[key])
-                for key in ("release", "variant", "workload", "device", "setting", "engine")
-            )
-            kept = largest.get(cell)
-            if kept is None or len(kept.measured(metric)) < len(group.measured(metric)):
-                largest[cell] = group
-    return largest
+            if not group.confounds:
+                cell = tuple(str(group.rows[0][key]) for key in _CELL)
+                cells.setdefault(cell, []).append(group)
+    for groups in cells.values():
+        groups.sort(key=lambda group: -len(group.measured(metric)))
+    return cells
 
 
 def _inside(trials: pl.DataFrame, release: str, metric: Metric) -> Iterator[_Partners]:
@@ -140,7 +140,7 @@ def _inside(trials: pl.DataFrame, release: str, metric: Metric) -> Iterator[_Par
     names = {name for case in cases for g in case.groups for name in (g.name, g.release)}
     if release not in names:
         raise unknown("contender", release, sorted(names))
-    every = [((group.release, "", case.workload), group) for case in cases for group in case.groups]
+    every = [((case.label, "", case.workload), list(case.groups)) for case in cases]
     measured = [case for case in cases if _measures(case.workload, every, metric)]
     if not measured:
         raise UserError(f"No trial has a {metric.words}.", "Choose another metric.")

@@ -70,9 +70,15 @@ def _headline(times: Comparison | None, case: str) -> str:
     if times is None or not times.summaries:
         return f"No trial of {case} was completed."
     if not times.ranking:
-        if all(Reason.ALTERED in why for why in times.set_apart.values()):
+        reasons = times.set_apart.values()
+        if all(Reason.ALTERED in why for why in reasons):
             return f"Every contender on {case} is altered on purpose, so none is ranked."
-        return f"No contender on {case} is certified, so none is ranked."
+        if all(Reason.TRUNCATED in why for why in reasons):
+            return f"No trial of {case} was completed."
+        if all(Reason.UNCERTIFIED in why for why in reasons):
+            return f"No contender on {case} is certified, so none is ranked."
+        every = dict.fromkeys(reason.value for why in reasons for reason in why)
+        return f"No contender on {case} is ranked: {listing(list(every))}."
     leaders = [part[0] for part in islands(times) if len(part) > 1]
     if len(leaders) > 1:
         return (

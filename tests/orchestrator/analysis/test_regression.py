@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from dlbench.analysis.regression import check_regressions
+from dlbench.analysis.results import Results, open_results
 from dlbench.campaigns.outcomes import Outcome
+from dlbench.statistics.thresholds import ThresholdOutcome
 from tests.orchestrator.analysis.campaigns import Cell, around, write
 from tests.orchestrator.command import Command
 
@@ -130,3 +133,36 @@ def test_the_exit_codes_are_in_the_help(command: Command) -> None:
     said = " ".join(command("compare", "--help").out.replace("│", " ").split())
     for text in ("3, undecided", "4, missing", "5, broken", "2 is for mistakes"):
         assert text in said
+
+
+def test_every_point_of_a_sweep_is_checked(tmp_path: Path) -> None:
+    def swept(name: str, *middles: float) -> Results:
+        cells = [
+            Cell("a@1", around(middle, 6), point=f"batch={batch}", changes=[f"batch={batch}"])
+            for batch, middle in zip((8, 32), middles, strict=False)
+        ]
+        return open_results(write(tmp_path / name, cells, name=name))
+
+    old = swept("old", 1.0, 1.0)
+    slower_at_one = check_regressions(swept("new", 1.0, 1.3), old, ["time > 1.05"])
+    assert [r.outcome for r in slower_at_one] == [ThresholdOutcome.NOT_MET, ThresholdOutcome.MET]
+    one_left_out = check_regressions(swept("less", 1.0), old, ["time > 1.05"])
+    assert [r.outcome for r in one_left_out] == [
+        ThresholdOutcome.NOT_MET,
+        ThresholdOutcome.MISSING,
+    ]
+
+
+def test_every_condition_of_the_new_runs_is_checked(tmp_path: Path) -> None:
+    def both(name: str, one: float, two: float) -> Results:
+        cells = [
+            Cell("a@1", around(one, 6), threads=1, seeds=range(1, 7)),
+            Cell("a@1", around(two, 6), threads=2, seeds=range(11, 17)),
+        ]
+        return open_results(write(tmp_path / name, cells, name=name))
+
+    checked = check_regressions(both("new", 2.0, 1.3), both("old", 2.0, 1.0), ["time > 1.05"])
+    assert [result.outcome for result in checked] == [
+        ThresholdOutcome.NOT_MET,
+        ThresholdOutcome.MET,
+    ]
