@@ -101,7 +101,7 @@ def group_notes(group: Group) -> Iterator[str]:
         yield f"{failed} of {count(len(group.rows), 'run')} failed"
     if interrupted:
         yield f"{interrupted} interrupted"
-    if "synthetic" in {row["data_source"] for row in group.rows}:
+    if group.synthetic:
         yield "synthetic data"
     yield from filter(None, (_steps(group.rows), _rows_words(group.rows)))
     yield from machine_notes(group)

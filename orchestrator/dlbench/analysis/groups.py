@@ -140,6 +140,10 @@ class Group:
         known = self.known(column)
         return statistics.median(known) if known else None
 
+    @property
+    def synthetic(self) -> bool:
+        return any(row["data_source"] == "synthetic" for row in self.rows)
+
     def measured(self, metric: Metric) -> tuple[Row, ...]:
         """The complete trials that have the metric. What a trial had when it was ended is none."""
         return tuple(row for row in self.complete if row[metric.column] is not None)
@@ -175,6 +179,7 @@ class Group:
             certified=self.certified,
             altered=self.proof == "altered",
             complete=bool(self.complete),
+            made_up=metric.column in OF_SEEDS and self.synthetic,
             data=self.conditions.data,
             machine=self.conditions.machine,
             scale=self.conditions.scale,

@@ -96,7 +96,7 @@ def _print_table(case: CaseComparison) -> None:
                 interval = f"{around.name}: {interval}"
         apart = ", ".join(reason.value for reason in comparison.set_apart.get(group.name, ()))
         notes = [f"not ranked: {apart}"] if apart else []
-        notes += group_notes(group)
+        notes += (note for note in group_notes(group) if note not in apart)
         if group.name in case.steadiness.groups:
             notes += dict.fromkeys(f.concern.value for f in case.steadiness.groups[group.name])
         spread = number(summary.sd * factor, 2) if summary.sd is not None else "-"

@@ -25,7 +25,7 @@ from dlbench.analysis.metrics import (
 from dlbench.analysis.reproducibility import sentences
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.statistics.verdicts import Decision
-from dlbench.statistics.words import number
+from dlbench.statistics.words import count, number
 
 if TYPE_CHECKING:
     from dlbench.analysis.groups import Case, Group
@@ -95,6 +95,8 @@ def _whole_trials(case: Case, ranking: Sequence[str]) -> Iterator[str]:
     whole = {g.name: t for g in case.groups if g.name in ranking and (t := g.median("wall_s"))}
     if len(whole) > 1 and (quickest := min(whole, key=lambda name: whole[name])) != ranking[0]:
         first, best = _seconds([whole[quickest], whole.get(ranking[0])])
+        if first == best:
+            return
         timed = any(group.known(INFERENCE.column) for group in case.groups)
         more = ", evaluation and the timing of predictions" if timed else " and evaluation"
         yield (
@@ -159,7 +161,7 @@ def failures(material: Material) -> Iterator[str]:
         if row["outcome"] != Outcome.OK
     ]
     for _, row, group in sorted(failed, key=lambda one: one[0] or 0):
-        reached = f", after {epochs[row['id']]} epochs" if row["id"] in epochs else ""
+        reached = f", after {count(epochs[row['id']], 'epoch')}" if row["id"] in epochs else ""
         where = f"{group.name} on {group.case}, seed {row['seed']}"
         reason = " ".join(str(row["reason"] or "").split())
         yield f"{row['outcome']}: {where}{reached}. {reason}"

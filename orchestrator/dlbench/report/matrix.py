@@ -23,7 +23,6 @@ _DARKEST = 4.0
 """The ratio from which a cell is as dark as cells get."""
 _WIDEST = 5
 """Columns of one table: so many fit on a page of paper."""
-_AHEAD = "best so far", "ahead"
 """Word and state of the first of a column that is not shown to be better than any other."""
 
 
@@ -37,7 +36,7 @@ class Cell:
     marks: tuple[str, ...] = ()
     """What weakens it: outliers, throttling, …"""
     state: str = ""
-    """`best`, `ahead`, `worse3`, `failed`, `apart`, `empty`, or nothing."""
+    """`best`, `ahead`, `alone`, `worse3`, `failed`, `apart`, `empty`, or nothing."""
     group: int | None = None
     """Which of `Material.groups` it is of."""
 
@@ -133,7 +132,7 @@ def _cell(
     if not group.certified:
         main, state = group.unranked, "apart"
     elif best == group.name:
-        word, state = ("best", "best") if _beats_any(material, group, metric) else _AHEAD
+        word, state = _standing(material, group, metric)
         main, details = middle, (value.span, word)
     elif relation is None:
         main, state = "not comparable", "apart"
@@ -150,11 +149,15 @@ def _cell(
     )
 
 
-def _beats_any(material: Material, group: Group, metric: Metric) -> bool:
-    """Whether the first of a column is shown to be better than any other, or has no rival."""
+def _standing(material: Material, group: Group, metric: Metric) -> tuple[str, str]:
+    """Of the first of a column, in words and as a state: shown to be better than any other, ahead
+    of others, or without any to be compared with."""
     comparison = material.comparison(group.case, metric)
     against = comparison.against_others(group.name) if comparison else []
-    return not against or any(verdict.won_by(group.name) for verdict in against)
+    if not against:
+        return "no rival", "alone"
+    shown = any(verdict.won_by(group.name) for verdict in against)
+    return ("best", "best") if shown else ("best so far", "ahead")
 
 
 def said(relation: Relation, metric: Metric, *, tested: bool) -> tuple[str, str]:

@@ -16,15 +16,13 @@ def answer(comparison: Comparison) -> str:
     """Groups that may not be compared with each other get an answer each."""
     said = [comparison.failures_sentence] if comparison.failures else []
     said += [_leader(comparison, island) for island in islands(comparison)]
-    altered = [name for name, why in comparison.set_apart.items() if why == (Reason.ALTERED,)]
-    if altered:
-        are = "is" if len(altered) == 1 else "are"
-        said.append(f"{listing(some(altered))} {are} not ranked: {Reason.ALTERED.value}.")
-    said += [
-        f"{name} is not ranked: {listing([reason.value for reason in why])}."
-        for name, why in comparison.set_apart.items()
-        if name not in altered
-    ]
+    apart: dict[tuple[Reason, ...], list[str]] = {}
+    for name, why in comparison.set_apart.items():
+        apart.setdefault(why, []).append(name)
+    for why, names in apart.items():
+        are = "is" if len(names) == 1 else "are"
+        reasons = listing([reason.value for reason in why])
+        said.append(f"{listing(some(names))} {are} not ranked: {reasons}.")
     across = [
         v
         for v in comparison.verdicts
@@ -33,8 +31,8 @@ def answer(comparison: Comparison) -> str:
         and v.second in comparison.ranking
     ]
     if across:
-        reasons = list(dict.fromkeys(reason.value for v in across for reason in v.reasons))
-        said.append(f"Between these there is no comparison: {listing(reasons)}.")
+        between = list(dict.fromkeys(reason.value for v in across for reason in v.reasons))
+        said.append(f"Between these there is no comparison: {listing(between)}.")
     if any(v.apart for v in comparison.tested):
         said.append(
             "Not all of these were measured in the same campaign: part of a difference may be the"

@@ -94,6 +94,8 @@ class Measurements:
     """Not certified because it is altered on purpose."""
     complete: bool = True
     """False: the trials were cut short (a time limit, an interruption)."""
+    made_up: bool = False
+    """Values that mean nothing, because the data are made up: qualities on synthetic data."""
     data: str = ""
     """The data's digest."""
     machine: str = ""
@@ -124,6 +126,7 @@ class Reason(Enum):
     MACHINE = "different machine"
     SCALE = "different scale"
     EMPTY = "no values"
+    MADE_UP = "synthetic data"
     NOT_POSITIVE = "values of zero or less have no ratio"
 
 
@@ -134,6 +137,8 @@ def reasons_alone(group: Measurements, kind: Kind) -> tuple[Reason, ...]:
         reasons.append(Reason.ALTERED if group.altered else Reason.UNCERTIFIED)
     if not group.complete:
         reasons.append(Reason.TRUNCATED)
+    if group.made_up:
+        reasons.append(Reason.MADE_UP)
     values = ranked_values(group, kind).values
     values = values[np.isfinite(values)]
     if not len(values) and group.complete:

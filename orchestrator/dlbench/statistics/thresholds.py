@@ -26,6 +26,7 @@ from dlbench.statistics.measurements import (
     TIME,
     Kind,
     Measurements,
+    Reason,
     reasons_alone,
     reasons_between,
 )
@@ -276,7 +277,9 @@ def _problem(one: ThresholdCheck) -> tuple[ThresholdOutcome, str] | None:
     for side, group in ((_NEW, one.new), (_BASELINE, one.baseline)):
         if why := reasons_alone(group, one.kind):
             reasons = listing([reason.value for reason in why])
-            return ThresholdOutcome.BROKEN, f"{side}: {reasons}"
+            made_up = why == (Reason.MADE_UP,)
+            broken = ThresholdOutcome.NOT_COMPARABLE if made_up else ThresholdOutcome.BROKEN
+            return broken, f"{side}: {reasons}"
     if why := reasons_between(one.new, one.baseline):
         reasons = listing([reason.value for reason in why])
         return ThresholdOutcome.NOT_COMPARABLE, f"not comparable with the baseline: {reasons}"

@@ -104,6 +104,7 @@ def side_of(
         why = f"a measurement of {quantity.words}, which dlbench does not make"
         return replace(side, why=why)
     measured = group.measurements(Metric(column, column, quantity.words, quantity.kind))
+    measured = replace(measured, made_up=False)  # judging says it of the claim, once
     if not quantity.failures_count:
         measured = _only_finished(measured)
     return replace(side, measurements=measured, why=_refused(measured, quantity, name))

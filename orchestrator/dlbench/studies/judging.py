@@ -232,9 +232,8 @@ def _can_be_tested(claim: Claim, made: Statement | None) -> bool:
 
 def _synthetic(claim: Claim, made: Statement) -> bool:
     """Whether quality is claimed and data are synthetic: such a quality means nothing."""
-    return QUANTITIES[claim.metric].needs_real_data and any(
-        row["data_source"] == "synthetic" for group in _groups(made) for row in group.rows
-    )
+    real = QUANTITIES[claim.metric].needs_real_data
+    return real and any(group.synthetic for group in _groups(made))
 
 
 def _groups(made: Statement) -> tuple[Group, ...]:

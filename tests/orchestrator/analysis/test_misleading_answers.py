@@ -299,3 +299,16 @@ def test_a_run_that_failed_does_not_hide_who_is_best(tmp_path: Path) -> None:
     case = dlbench.open(write(tmp_path / "c", cells)).compare("time").cases[0]
     described = describe_case(case.case, case.metric)
     assert all("quick@1" in (verdict.first, verdict.second) for verdict in described.verdicts)
+
+
+def test_qualities_on_synthetic_data_are_not_ranked(tmp_path: Path, command: Command) -> None:
+    def cell(release: str, time: float, accuracy: float) -> Cell:
+        return Cell(release, around(time, 6), source="synthetic", metrics={"accuracy": accuracy})
+
+    folder = write(tmp_path / "c", [cell("a@1", 1.0, 0.9), cell("b@1", 1.5, 0.1)])
+    said = command("show", folder).out
+    assert "a@1 is the fastest" in said
+    assert "Accuracy: a@1 and b@1 are not ranked: synthetic data." in said
+    assert "percentage points" not in said
+    gate = command("compare", folder, "--against", "a@1", "--fail-if", "accuracy < -0.01")
+    assert gate.code == 3 and "cannot be checked: the new runs: synthetic data." in gate.out

@@ -104,9 +104,8 @@ def test_best_is_only_what_is_shown_to_be_better(decided: report.Material) -> No
             [v for v in comparison.tested if best in (v.first, v.second)],
         )
         shown = any(v.different and v.won_by(best) for v in rivals)
-        assert (cell.state, cell.details[-1]) == (
-            ("best", "best") if shown or not rivals else ("ahead", "best so far")
-        )
+        words = ("best", "best") if shown else ("ahead", "best so far")
+        assert (cell.state, cell.details[-1]) == (words if rivals else ("alone", "no rival"))
         seen.add(cell.state)
     assert "best" in seen
 

@@ -59,7 +59,7 @@ export function cellOf(metric, caseNumber, contender) {
   }
   const other = opponent(metric, number, state.baseline);
   if (other === contender) {
-    const [kind, word] = state.baseline !== null ? ["best", "baseline"] : beatsAny(metric, caseNumber, contender) ? ["best", "best"] : ["ahead", "best so far"];
+    const [kind, word] = state.baseline !== null ? ["best", "baseline"] : standing(metric, caseNumber, contender);
     return { ...cell, kind, main: value, details: [...aroundOf(metric, number), word] };
   }
   const verdict = other === null ? null : verdictOn(metric, caseNumber, contender, other);
@@ -68,11 +68,12 @@ export function cellOf(metric, caseNumber, contender) {
   return { ...cell, kind: shade(metric, verdict), main, details: [interval, value], verdict };
 }
 
-/** Whether the first of a column is shown to be better than any other, or has no rival. */
-function beatsAny(metric, caseNumber, contender) {
+/** The first of a column: shown to be better than any other, ahead of others, or alone. */
+function standing(metric, caseNumber, contender) {
   const verdicts = page.contenders.map((_, other) => (other === contender ? null : verdictOn(metric, caseNumber, other, contender)));
   const rivals = verdicts.filter((verdict) => verdict !== null && verdict.decision !== "not comparable");
-  return rivals.length === 0 || rivals.some(({ decision }) => decision === "worse");
+  if (!rivals.length) return ["alone", "no rival"];
+  return rivals.some(({ decision }) => decision === "worse") ? ["best", "best"] : ["ahead", "best so far"];
 }
 
 /** Why a cell has nothing to be compared with. */
@@ -95,10 +96,10 @@ export function togetherOf(metric, cells) {
     const group = page.groups[cell.group];
     runs += group?.trials ?? 0;
     failed += group ? group.trials - group.complete : 0;
-    if (cell.kind === "best" || cell.kind === "ahead") estimates.push(metric.ratio ? 1 : 0);
+    if (["best", "ahead", "alone"].includes(cell.kind)) estimates.push(metric.ratio ? 1 : 0);
     else if (cell.verdict && cell.verdict.estimate !== null) estimates.push(cell.verdict.estimate);
     const word = cell.verdict ? wordOf(metric, cell.verdict.decision)
-      : { best: state.baseline === null ? "best" : "baseline", ahead: "best so far", failed: "failed", empty: "missing" }[cell.kind] ?? "not comparable";
+      : { best: state.baseline === null ? "best" : "baseline", ahead: "best so far", alone: "no rival", failed: "failed", empty: "missing" }[cell.kind] ?? "not comparable";
     tally.set(word, (tally.get(word) ?? 0) + 1);
   }
   const whole = { words: [...tally].map(([word, n]) => `${word} ${n}`), lost: failed ? `${failed} of ${runs} runs failed` : "" };

@@ -42,7 +42,7 @@ export function names(labels, width) {
     axis: {
       type: "category", data: labels, inverse: true, axisTick: { show: false },
       axisLine: { lineStyle: { color: ink.line } },
-      axisLabel: { color: ink.ink, fontSize: 13, interval: 0, width: room - 12, overflow: "truncate" },
+      axisLabel: { color: ink.ink, fontSize: 13, interval: 0, formatter: (name) => shortened(name, room - 12) },
     },
   };
 }
@@ -50,6 +50,27 @@ const pen = document.createElement("canvas").getContext("2d");
 export function textWidth(text) {
   pen.font = "13px " + FONT;
   return Math.ceil(pen.measureText(text).width);
+}
+/** A name that fits so many pixels; its middle is left out, because names often differ at their ends. */
+export function shortened(text, room) {
+  let short = text;
+  for (let kept = text.length - 1; kept > 4 && textWidth(short) > room; kept--) {
+    short = text.slice(0, Math.ceil(kept / 2)) + "…" + text.slice(text.length - Math.floor(kept / 2));
+  }
+  return short;
+}
+/** The legend of some names, and how high it is in so wide a chart. */
+export function legendOf(labels, width, extra) {
+  let [rows, used] = [1, 0];
+  for (const label of labels) {
+    const own = Math.min(textWidth(label), width - 60) + 52;
+    if (used && used + own > width) [rows, used] = [rows + 1, 0];
+    used += own;
+  }
+  return [rows * 24 + 8, {
+    data: labels, top: 0, left: 0, formatter: (label) => shortened(label, width - 60),
+    textStyle: { color: ink.ink, fontSize: 12.5 }, inactiveColor: ink.line, ...extra,
+  }];
 }
 export const line = (x1, y1, x2, y2, stroke, lineWidth) =>
   ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke, lineWidth }, silent: true });

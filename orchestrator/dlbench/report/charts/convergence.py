@@ -40,7 +40,8 @@ def convergence(material: Material) -> tuple[Chart | None, list[str]]:
             last = epochs[(number,)]["epoch"].n_unique()
             longest[group.case] = max(longest.get(group.case, 0), last)
     single = [case for case, last in longest.items() if last < 2]
-    left_out = _left_out(single, len(material.cases))
+    done = {group.case for group in material.groups if group.complete}
+    left_out = _left_out([case for case in single if case in done], len(material.cases))
     rows: list[Row] = []
     present: dict[str, None] = {}
     for number, (group, trials) in enumerate(zip(material.groups, drawn, strict=True)):

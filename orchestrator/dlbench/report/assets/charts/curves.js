@@ -1,7 +1,7 @@
 /* Curves over epochs or time, with bands. */
 import { colour, dashes, ink } from "../colours.js";
 import { visible } from "../data.js";
-import { axisLabel, base, cut, tip, valueAxis } from "../drawing.js";
+import { axisLabel, base, cut, legendOf, tip, valueAxis } from "../drawing.js";
 import { brief, number } from "../numbers.js";
 import { unique } from "../page.js";
 
@@ -43,14 +43,13 @@ export function curves(view) {
       } },
     });
   }
-  const perLine = Math.max(1, Math.floor(view.width / 190));
-  const legend = Math.ceil(contenders.length / perLine) * 24 + 10;
+  const [high, legend] = legendOf(contenders, view.width, { top: undefined, left: "center", bottom: 0, itemWidth: 30, itemGap: 14 });
   return {
-    height: 340 + legend,
+    height: 340 + high,
     option: {
       ...base(),
-      legend: { data: contenders, bottom: 0, itemWidth: 30, itemGap: 14, textStyle: { color: ink.ink, fontSize: 12.5 }, inactiveColor: ink.line },
-      grid: { left: 52, right: 18, top: 14, bottom: legend + 44 },
+      legend,
+      grid: { left: 52, right: 18, top: 14, bottom: high + 44 },
       xAxis: valueAxis({ name: time ? "training time, s" : "epoch", nameLocation: "middle", nameGap: 28, minInterval: time ? 0 : 1, splitLine: { show: false }, min: time ? 0 : ({ min, max }) => (min === max ? min - 1 : min), max: ({ min, max }) => (time || min !== max ? max : max + 1),
         axisLabel: axisLabel({ showMaxLabel: !time }) }),
       yAxis: valueAxis({ scale: true, axisLabel: { color: ink.soft, fontSize: 12, formatter: (v) => brief(v) + unit } }),

@@ -1,7 +1,7 @@
 /* Cost over the values of what was swept, one line a contender, of all points of the sweep that the
    chosen case is one of. */
-import { colour, ink } from "../colours.js";
-import { axisLabel, base, between, lineWithWhiskers, tip, valueAxis } from "../drawing.js";
+import { colour } from "../colours.js";
+import { axisLabel, base, between, legendOf, lineWithWhiskers, tip, valueAxis } from "../drawing.js";
 import { number } from "../numbers.js";
 import { isShown, page, state, unique } from "../page.js";
 
@@ -11,7 +11,7 @@ function costAxis(values, name, gap) {
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const log = least > 0 && most / least >= 8;
   return valueAxis({
-    type: log ? "log" : "value", name: name + (log ? " (log scale)" : ""), nameLocation: "middle", nameGap: gap,
+    type: log ? "log" : "value", logBase: most / least < 200 ? 2 : 10, name: name + (log ? " (log scale)" : ""), nameLocation: "middle", nameGap: gap,
     scale: !log && least > 0.5 * most,
     ...(log ? { min: least / 1.3, max: most * 1.3, axisLabel: axisLabel({ showMinLabel: false, showMaxLabel: false }) } : {}),
   });
@@ -30,14 +30,14 @@ export function scaling(view) {
   const rows = swept.filter((row) => row.metric === metric);
   const lines = unique(rows.map((row) => row.contender));
   const unit = rows[0].unit ? ", " + rows[0].unit : "";
-  const legend = Math.ceil(lines.length / Math.max(1, Math.floor(view.width / 170))) * 24 + 8;
+  const [high, legend] = legendOf(lines, view.width);
   const costs = rows.flatMap((row) => [row.median, row.low ?? row.median, row.high ?? row.median]);
   return {
-    height: 320 + legend,
+    height: 320 + high,
     option: {
       ...base(),
-      legend: { data: lines, top: 0, left: 0, textStyle: { color: ink.ink, fontSize: 12.5 }, inactiveColor: ink.line },
-      grid: { left: 64, right: 20, top: legend + 8, bottom: 48 },
+      legend,
+      grid: { left: 64, right: 20, top: high + 8, bottom: 48 },
       xAxis: costAxis(rows.map((row) => row.value), field, 28),
       yAxis: costAxis(costs, metric.toLowerCase() + unit, 44),
       series: lines.flatMap((name) => {
