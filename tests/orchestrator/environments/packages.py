@@ -8,7 +8,7 @@ import io
 import sys
 import tarfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from dlbench.environments.releases import Release
@@ -19,24 +19,30 @@ MakeRelease = Callable[..., Release]
 
 
 def write_wheel(
-    folder: Path, name: str, version: str, body: str = "", tag: str = "py3-none-any"
+    folder: Path,
+    name: str,
+    version: str,
+    body: str = "",
+    tag: str = "py3-none-any",
+    more: Mapping[str, bytes] = {},
 ) -> Path:
-    """A real wheel of one module, `name`."""
+    """A real wheel of one module, `name`, and of `more` files."""
     info = f"{name}-{version}.dist-info"
-    files = {
+    texts = {
         f"{name}.py": f"VERSION = {version!r}\n{body}",
         f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
         f"{info}/WHEEL": f"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: {tag}\n",
     }
+    files = {**{path: text.encode() for path, text in texts.items()}, **more}
     rows = []
-    for path, text in files.items():
-        digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=")
-        rows.append(f"{path},sha256={digest.decode()},{len(text.encode())}")
-    files[f"{info}/RECORD"] = "\n".join([*rows, f"{info}/RECORD,,", ""])
+    for path, content in files.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=")
+        rows.append(f"{path},sha256={digest.decode()},{len(content)}")
+    files[f"{info}/RECORD"] = "\n".join([*rows, f"{info}/RECORD,,", ""]).encode()
     wheel = folder / f"{name}-{version}-{tag}.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
-        for path, text in files.items():
-            archive.writestr(path, text)
+        for path, content in files.items():
+            archive.writestr(path, content)
     return wheel
 
 

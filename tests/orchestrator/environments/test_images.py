@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 from collections.abc import Iterator
@@ -10,10 +11,23 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dlbench.environments import base_images, images, interpreters, labels, pruning, releases
+from dlbench.environments import (
+    base_images,
+    cuda_licence,
+    cuda_sets,
+    images,
+    interpreters,
+    labels,
+    locking,
+    pruning,
+    releases,
+    stub_driver,
+)
+from dlbench.environments.cuda_sets import Archive, CudaSet
 from dlbench.environments.progress import Step
 from dlbench.environments.releases import Release
 from dlbench.errors import UserError
+from tests.orchestrator.environments.libraries import library, tar_of
 from tests.orchestrator.environments.packages import MakeRelease, write_sdist, write_wheel
 
 if TYPE_CHECKING:
@@ -63,6 +77,52 @@ def test_an_image_is_built_once_and_holds_what_the_lock_says(
     steps: list[Step] = []
     again = images.build(docker_client, release, "cpu", steps.append)
     assert (again, steps) == (built, [])
+
+
+def test_cuda_s_libraries_are_found_in_a_finished_image_and_no_driver_is(
+    docker_client: docker.DockerClient,
+    make_release: MakeRelease,
+    shop: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Those that come as packages, and those of a CUDA set; the driver is the machine's."""
+    inside = {"nvidia/tiny/lib/libtiny.so.1": library("libtiny.so.1")}
+    write_wheel(shop, "nvidia_tiny", "9.0", more=inside)
+    content = tar_of({"cuda/lib64/libcudnn.so.7.6.5": library("libcudnn.so.7")})
+    digest = hashlib.sha256(content).hexdigest()
+    (tmp_path / "cudnn.tgz").write_bytes(content)
+    archive = Archive(
+        ("https://example.invalid/cudnn.tgz",), digest, len(content), len(content), "tar",
+        ("cudnn",), "terms of a test", "a test", True,
+    )  # fmt: skip
+    chosen = CudaSet("0.0-image", "a set", ("libcudnn.so.7",), (archive,), digest)
+    monkeypatch.setattr(cuda_sets, "find", {chosen.name: chosen}.__getitem__)
+    cuda_licence.accept([archive.licence])
+    gpu = '[gpu]\nrequires = ["tinyframe==1.2", "nvidia-tiny==9.0"]\ncuda = "9.0"\n'
+    release = make_release(python=PYTHONS, after=f'{gpu}set = "{chosen.name}"')
+    locking.make(release, "gpu")
+    built = images.build(docker_client, release, "gpu", brought=tmp_path)
+    try:
+        code = "import ctypes, sys; [ctypes.CDLL(name) for name in sys.argv[1:]]; print('found')"
+
+        def opened(*names: str) -> str:
+            told = docker_client.containers.run(
+                built.id, ["python", "-c", code, *names], network_mode="none", remove=True,
+                volumes={str(stub_driver.folder()): {"bind": "/driver", "mode": "ro"}},
+                environment={"LD_LIBRARY_PATH": "/driver"} if "libcuda.so.1" in names else {},
+            )  # fmt: skip
+            return bytes(told).decode().strip()
+
+        assert opened("libtiny.so.1", "libcudnn.so.7") == "found"
+        assert opened("libtiny.so.1", "libcudnn.so.7", "libcuda.so.1") == "found"
+        everywhere = "import glob; print(glob.glob('/[ou]*/**/libcuda.so*', recursive=True))"
+        assert run(docker_client, built, everywhere) == "[]"
+        assert images.verify(docker_client, release, "gpu") == []
+    finally:
+        docker_client.images.remove(built.id, force=True)
+        for image in docker_client.images.list(filters={"label": [f"{labels.CUDA}={digest}"]}):
+            docker_client.images.remove(str(image.id), force=True)
 
 
 def test_a_stale_image_is_never_found_and_prune_removes_it_alone(
