@@ -61,7 +61,13 @@ class Net:
     def model(self, names, outputs=None, more=()):
         """Keras' model of these values; `outputs` are tensors made of them and of `more` inputs."""
         inputs = [self.values[name] for name in self.inputs_for(names)] + list(more)
-        return keras.models.Model(inputs, outputs or [self.values[name] for name in names])
+        outputs = outputs or [self.values[name] for name in names]
+        return keras.models.Model(alone(inputs), alone(outputs))
+
+
+def alone(values):
+    """A single one without its list: Keras 3 takes lists apart, and makes them, in every step."""
+    return values[0] if len(values) == 1 else values
 
 
 def layer_name(node):

@@ -11,7 +11,7 @@ import numpy as np
 from keras import layers
 
 from bench.adapters.base import Model
-from bench.adapters.keras_functional import Net, turned, variables_of
+from bench.adapters.keras_functional import Net, alone, turned, variables_of
 from bench.adapters.keras_regions import has_regions, total_loss
 from bench.ops import owner, read_by_losses, trained_nodes
 from bench.weights import is_decayed, is_state
@@ -67,10 +67,11 @@ class FunctionalModel(Model):
         if self._regions:
             net.compile(optimizer=optimizer, loss=self._training.identity_loss())
             return net
+        weights = [spec["weight"] for spec in losses]
         net.compile(
             optimizer=optimizer,
-            loss=[self._training.loss_of(spec, self._native) for spec in losses],
-            loss_weights=[spec["weight"] for spec in losses],
+            loss=alone([self._training.loss_of(spec, self._native) for spec in losses]),
+            loss_weights=None if weights == [1] else weights,
         )
         return net
 
@@ -102,7 +103,7 @@ class FunctionalModel(Model):
         return list(handles)
 
     def predict(self, batch):
-        arrays = arrays_of(batch, self._predictor_inputs)
+        arrays = alone(arrays_of(batch, self._predictor_inputs))
         values = as_list(self._predictor.predict_on_batch(arrays))
         return {name: np.asarray(v) for name, v in zip(self._graph["outputs"], values)}
 

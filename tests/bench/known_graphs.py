@@ -500,6 +500,16 @@ def narrow_shortcuts() -> Pair:
     return _pair(g, g.dense(g.globalavgpool(x), 3), optimizer=_ADAM)
 
 
+def narrow_concatenations() -> Pair:
+    """Images of a few channels beside each other, read by convolutions."""
+    g = Graph("narrow-beside")
+    x = g.input("image", (8, 8, 3))
+    for widths in ((12, 4), (20, 12)):
+        beside = g.concat(*(g.conv2d(x, width, 3, padding="same") for width in widths))
+        x = g.relu(g.conv2d(beside, 16, 1))
+    return _pair(g, g.dense(g.globalavgpool(x), 3))
+
+
 def image_captions() -> Pair:
     """What a picture shows is the state that a sentence begins with."""
     g = Graph("captions")
@@ -628,7 +638,8 @@ CORNERS: tuple[Callable[[], Pair], ...] = (
     flattened_everything, long_chain, one_value_before_a_norm, norms_of_two_values,
     norms_in_a_row, norms_of_close_values, steep_beside_flat,
     large_from_the_start, small_dropout, dropout_between_relus, uneven_paddings,
-    small_gradients_clipped, extreme_attributes, narrow_shortcuts, images_of_several_sizes,
+    small_gradients_clipped, extreme_attributes, narrow_shortcuts, narrow_concatenations,
+    images_of_several_sizes,
     arrays_with_two_uses, heads_of_one_target, weights_that_are_an_input, sigmoid_of_a_sigmoid,
     maxima_behind_activations, maps_of_several_sizes,
     sparse_windows_of_several_sizes,

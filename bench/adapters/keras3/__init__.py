@@ -12,7 +12,7 @@ import keras
 from bench.adapters import determinism, pools, tensorflow_gpu
 from bench.formats import Unsupported
 
-VARIANTS = ("fit",)
+VARIANTS = ("fit", "tuned")
 
 _BACKEND = keras.backend.backend()
 

@@ -9,9 +9,10 @@ import keras
 import numpy as np
 from keras import ops
 
+from bench.adapters import tensorflow_xla
 from bench.adapters.keras3 import training
 from bench.adapters.keras3.layers import OPERATIONS
-from bench.adapters.keras_functional import BACKEND
+from bench.adapters.keras_functional import BACKEND, alone
 from bench.adapters.keras_model import FunctionalModel, arrays_of, as_list
 from bench.ops import values_of
 
@@ -20,6 +21,7 @@ _SOURCE = "a queue filled between steps" if BACKEND == "tensorflow" else "a gene
 
 class FitModel(FunctionalModel):
     def __init__(self, graph, recipe, options):
+        self._compiles = tensorflow_xla.compiles(graph, options)
         super().__init__(graph, recipe, options, OPERATIONS, training)
         # while it fits, Keras' trainer for JAX holds the variables: none can be set between steps
         self._fits = BACKEND != "jax" or not recipe.get("schedule")
@@ -33,26 +35,34 @@ class FitModel(FunctionalModel):
             "optimizer": "adjusted in apply" if self._is_adjusted() else "as it is",
             "batchnorm": "Keras' defaults, biased" if self._native else "explicit",
         }
+        if options.variant == "tuned":
+            self.path["tuned"] = tensorflow_xla.tricks(self._compiles)
         if self._regions:
             ways = {"tensorflow": "numpy_function", "jax": "pure_callback", "torch": "called"}
             self.path["host node"] = ways[BACKEND] + "; the loss is the model's output"
 
+    def _compiled(self, optimizer):
+        net = super()._compiled(optimizer)
+        if self._compiles:  # by default Keras has this on a GPU alone
+            net.jit_compile = True
+        return net
+
     def _rows(self, batch):
         """(inputs, targets) or, where a loss has a mask, (inputs, targets, weights)."""
         losses = self._recipe["losses"]
-        inputs = tuple(arrays_of(batch, self._net_inputs))
+        inputs = alone(tuple(arrays_of(batch, self._net_inputs)))
         if self._regions:  # the model's output is its loss
             return inputs, np.zeros((1, 1), np.float32)
         targets = [batch[spec["target"]] for spec in losses]
         if not any(spec["mask"] for spec in losses):
-            return inputs, _alone_or_tuple(targets)
+            return inputs, alone(tuple(targets))
         weights = [
             batch[spec["mask"]].astype(np.float32)
             if spec["mask"]
             else np.ones(target.shape, np.float32)
             for spec, target in zip(losses, targets)
         ]
-        return inputs, _alone_or_tuple(targets), _alone_or_tuple(weights)
+        return inputs, alone(tuple(targets)), alone(tuple(weights))
 
     def _one_step(self, net, batch):
         net.reset_metrics()  # else Keras reports the mean since it began
@@ -130,7 +140,7 @@ class FitModel(FunctionalModel):
     def run_forward(self, batch):
         """A training step's forward pass, compiled as its steps are; a detector's output is its
         loss."""
-        arrays = arrays_of(batch, self._net_inputs)
+        arrays = alone(arrays_of(batch, self._net_inputs))
         if BACKEND == "torch":
             loss = self._net(arrays, training=True)
         elif BACKEND == "tensorflow":
@@ -154,7 +164,7 @@ class FitModel(FunctionalModel):
 
     def activations(self, batch, training=False):
         names = values_of(self._graph)
-        arrays = arrays_of(batch, self._values.inputs_for(names))
+        arrays = alone(arrays_of(batch, self._values.inputs_for(names)))
         values = as_list(self._values.model(names)(arrays, training=training))
         return {name: ops.convert_to_numpy(value) for name, value in zip(names, values)}
 
@@ -172,8 +182,3 @@ class FitModel(FunctionalModel):
         state = self._read(self._net.optimizer.variables)
         state = {str(k): value for k, value in enumerate(state)}
         np.savez(os.path.join(folder, "optimizer.npz"), **state)
-
-
-def _alone_or_tuple(values):
-    """Keras knows no tuple of one output."""
-    return values[0] if len(values) == 1 else tuple(values)

@@ -99,7 +99,8 @@ def adjusted(kind, decayed, decay, clip, native):
     class Adjusted(kind):
         def apply(self, grads, trainable_variables=None):
             variables = trainable_variables or self._trainable_variables
-            grads = grads if native else [_dense(gradient) for gradient in grads]
+            if BACKEND == "tensorflow" and not native:
+                grads = [_dense(gradient) for gradient in grads]
             if clip is not None:
                 grads = [_dense(gradient) for gradient in grads]
                 norm = ops.sqrt(sum(ops.sum(ops.square(gradient)) for gradient in grads))
@@ -111,12 +112,15 @@ def adjusted(kind, decayed, decay, clip, native):
                     else gradient
                     for gradient, variable in zip(grads, variables)
                 ]
-            epsilon = getattr(self, "epsilon", None)
-            if hasattr(self, "beta_2") and not native:
-                # Adam's stands inside the bias correction: moved outside
-                self.epsilon = epsilon * _correction(self.beta_2, self.iterations)
+            if native or not hasattr(self, "beta_2"):
+                super().apply(grads, trainable_variables)
+                return
+            own = vars(self)  # Keras would look at what is set, whether it has to be saved
+            epsilon = own["epsilon"]
+            # Adam's stands inside the bias correction: moved outside
+            own["epsilon"] = epsilon * _correction(self.beta_2, self.iterations)
             super().apply(grads, trainable_variables)
-            self.epsilon = epsilon
+            own["epsilon"] = epsilon
 
     Adjusted.__name__ = kind.__name__
     return Adjusted

@@ -255,10 +255,20 @@ def _flatten(F, layers, node, inputs, values):
 
 
 def _concat(F, layers, node, inputs, values):
+    if layers.rank(node) == 3 and _RELEASE >= (1, 9) and _cuts_blocks(layers, node):
+        flat = F.concat(*[F.reshape(x, (0, 0, -1)) for x in inputs], dim=1)
+        return F.reshape_like(flat, inputs[0], lhs_begin=2, lhs_end=3, rhs_begin=2, rhs_end=4)
     y = F.concat(*inputs, dim=_channels(layers.rank(node)))
     # where the first vector is a single number, 1.9.1 gives a transposed array, and its softmax
     # behind that kills the process; a flattened array is an ordinary one again
     return F.Flatten(y) if layers.rank(node) == 1 else y
+
+
+def _cuts_blocks(layers, node):
+    """Whether oneDNN can't cut the gradient of a concatenation of images ("could not construct a
+    sub-memory"): it keeps channels in blocks of 16. It knows no arrays of three axes, so that MXNet
+    takes its own kernel for these."""
+    return any(layers.shapes[source][-1] % 16 for source in node["inputs"])
 
 
 def _proposals(F, layers, node, inputs, values):
