@@ -14,6 +14,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -57,13 +58,14 @@ def trials_of(places: Iterable[Path]) -> dict[tuple[str, str], TrialResult]:
 
 
 def shared(names: Iterable[str]) -> list[list[str]]:
-    """Workloads in lists of those with one graph for the proof, and so one proof."""
+    """All workloads that share a proof with one of these, in lists: they have one graph for it."""
     together: dict[str, list[str]] = {}
     known = workloads()
-    for name in names:
-        facts = [known[name].proof_graph, known[name].recipe]
-        together.setdefault(json.dumps(facts, sort_keys=True), []).append(name)
-    return list(together.values())
+    for name in (*names, *known):
+        facts = json.dumps([known[name].proof_graph, known[name].recipe], sort_keys=True)
+        if name not in together.setdefault(facts, []):
+            together[facts].append(name)
+    return [own for own in together.values() if set(own) & set(names)]
 
 
 def table(contenders: Sequence[str], rows: Sequence[Sequence[str]], cell: Cell) -> list[str]:
@@ -103,7 +105,13 @@ def processor_ms(result: TrialResult) -> float | None:
     return None if share is None or not step or not cores else step * share * cores / 100
 
 
-def figure(result: TrialResult | None, of: Callable[[TrialResult], float | None]) -> str:
+def figure(
+    trials: dict[tuple[str, str], TrialResult],
+    of: Callable[[TrialResult], float | None],
+    contender: str,
+    workload: str,
+) -> str:
+    result = trials.get((contender, workload))
     if result is None:
         return ""
     if result.outcome != "ok":
@@ -127,7 +135,7 @@ def main() -> None:
     proofs, trials = proofs_of(asked.places), trials_of(asked.places)
     lines = ["### Proofs: how many checks were passed", ""]
     contenders = list(dict.fromkeys(contender for contender, _ in proofs))
-    rows = shared(dict.fromkeys(workload for _, workload in proofs))
+    rows = shared(list(dict.fromkeys(workload for _, workload in proofs)))
     lines += table(contenders, rows, lambda c, w: verdict(proofs.get((c, w))))
     lines += reasons(proofs)
     if trials:
@@ -138,7 +146,7 @@ def main() -> None:
             ("Peak memory (MB)", peak_mb),
         ):
             lines += [f"### {title}", ""]
-            lines += table(contenders, names, lambda c, w, of=of: figure(trials.get((c, w)), of))
+            lines += table(contenders, names, partial(figure, trials, of))
     print("\n".join(lines).rstrip())
 
 
