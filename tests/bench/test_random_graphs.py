@@ -34,7 +34,7 @@ CONTENDERS = (
     "keras@3.15.1-tensorflow", "keras@3.15.1-torch", "keras@3.15.1-jax", "pytorch@2.13.0",
     "mxnet@1.9.1", "mxnet@1.9.1:imperative", "chainer@7.8.1", "paddlepaddle@3.3.1",
     "paddlepaddle@3.3.1:static", "jax@0.12.0.1", "jax@0.12.0.1:tuned", "pytorch@2.13.0:tuned",
-    "tensorflow@2.21.0:tuned", "keras@3.15.1-tensorflow:tuned",
+    "tensorflow@2.21.0:tuned",
 )  # fmt: skip
 """The study's releases of 2018 and the newest of each line."""
 FEWER = {
@@ -42,8 +42,7 @@ FEWER = {
     "jax@0.12.0.1": 2, "jax@0.12.0.1:tuned": 1, "tensorflow@2.21.0:tuned": 1,
     "pytorch@2.13.0:tuned": 6, "tensorflow@1.11.0": 3,
     "tensorflow@2.21.0": 3, "tensorflow@2.21.0:fit": 2,
-    "keras@3.15.1-tensorflow": 2, "keras@3.15.1-tensorflow:tuned": 1,
-    "keras@3.15.1-torch": 4, "paddlepaddle@3.3.1:static": 4,
+    "keras@3.15.1-tensorflow": 2, "keras@3.15.1-torch": 4, "paddlepaddle@3.3.1:static": 4,
 }  # fmt: skip
 """These compile each graph for long."""
 
