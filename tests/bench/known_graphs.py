@@ -292,6 +292,14 @@ def image_read_by_many() -> Pair:
     return _pair(g, flat, summed, losses=losses)
 
 
+def maxima_beside_everything() -> Pair:
+    """A maximum over an image, of which somebody else reads all."""
+    g = Graph("beside")
+    x = g.conv2d(g.input("image", (6, 5, 3)), 40, 3, padding="same")
+    x = g.add(x, g.conv2d(x, 40, 3, padding="same"))
+    return _pair(g, g.dense(g.concat(g.globalmaxpool(x), g.flatten(x)), 3))
+
+
 def states_everywhere() -> Pair:
     g = Graph("states")
     x, length = g.input("x", (5, 2)), g.input("length", (), "int32")
@@ -633,7 +641,7 @@ ARCHITECTURES: tuple[Callable[[], Pair], ...] = (
 )  # fmt: skip
 CORNERS: tuple[Callable[[], Pair], ...] = (
     one_node, one_pixel, one_class_one_word_one_step, repeated_readers, states_everywhere,
-    image_read_by_many,
+    image_read_by_many, maxima_beside_everything,
     nothing_needs_it, all_weights_zero, large_logits, autoencoder, board, names, frozen_trunk,
     flattened_everything, long_chain, one_value_before_a_norm, norms_of_two_values,
     norms_in_a_row, norms_of_close_values, steep_beside_flat,

@@ -122,6 +122,7 @@ def test_known_graphs_are_certified_in_pytorch(tmp_path: Path) -> None:
     [
         ("paddlepaddle@3.3.1", "large_logits"),  # whose own loss of a row ends at 64
         ("paddlepaddle@3.3.1", "images_of_several_sizes"),
+        ("paddlepaddle@3.3.1", "maxima_beside_everything"),  # whose maximum damages memory
         ("mxnet@1.9.1", "one_pixel"),  # whose own logarithm is off by 4e-6
         ("mxnet@1.9.1", "images_of_several_sizes"),
         ("mxnet@1.3.0", "image_read_by_many"),  # whose transposing can't add up

@@ -134,7 +134,8 @@ def _avgpool(net, node, inputs, values):
 
 
 def _globalmaxpool(net, node, inputs, values):
-    return F.adaptive_max_pool2d(inputs[0], 1).flatten(1)  # max() would share a tie's gradient
+    # max() would share a tie's gradient; that of adaptive_max_pool2d writes outside its memory
+    return F.max_pool2d(inputs[0], inputs[0].shape[2:]).flatten(1)
 
 
 def _globalavgpool(net, node, inputs, values):
