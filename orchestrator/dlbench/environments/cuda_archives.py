@@ -27,10 +27,13 @@ from dlbench.errors import UserError
 
 _HEADER_BYTES = 1 << 20
 """A makeself script is shorter than this."""
+_LINES = re.compile(rb"""^skip="?(\d{1,6})"?\s*$|offset=\W*head -n (\d{1,6})\b""", re.MULTILINE)
+"""Where such a script says how many lines it has, in newer and in older ones."""
 _LEFT_OUT = re.compile(r"stubs|nsight.*|libnvvp|doc|samples|extras", re.IGNORECASE)
 """Folders with libraries that are not the ones to run with."""
-_DEPTH = 2
-"""How deep runfiles lie in runfiles: old ones hold one for the toolkit, one for the driver, …"""
+_TOOLKIT = "cuda-linux"
+"""Begins the name of the one runfile in an old runfile that has the libraries: the driver's
+(`NVIDIA-Linux-x86_64-384.81.run`), another kind of script, and the examples lie beside it."""
 
 _BROKEN = (
     tarfile.TarError, zipfile.BadZipFile, zlib.error, LZMAError, EOFError, OSError, ValueError,
@@ -103,18 +106,17 @@ def _in_tar(_: Path, file: IO[bytes]) -> Iterator[Member]:
                 yield member.name, content
 
 
-def _in_runfile(path: Path, file: IO[bytes], depth: int = 0) -> Iterator[Member]:
+def _in_runfile(path: Path, file: IO[bytes]) -> Iterator[Member]:
     """A makeself script: a tar behind a shell script that says how many lines it has itself."""
     begin = file.tell()
     head = file.read(_HEADER_BYTES)
     script = re.match(rb"#!\s*/\S+", head)
-    lines = re.search(rb'^skip="?(\d{1,6})"?\s*$', head, re.MULTILINE) or re.search(
-        rb"head -n (\d{1,6})\b", head
-    )
+    # The first of them is its own: scripts that lie inside may follow.
+    lines = re.search(_LINES, head)
     if not script or not lines:
         raise broken_archive(path, "it is not a runfile")
     end = -1
-    for _ in range(int(lines[1])):
+    for _ in range(int(lines[1] or lines[2])):
         end = head.find(b"\n", end + 1)
         if end < 0:
             raise broken_archive(path, "its script does not end where it says")
@@ -122,14 +124,12 @@ def _in_runfile(path: Path, file: IO[bytes], depth: int = 0) -> Iterator[Member]
     for name, content in _in_tar(path, file):
         if not name.endswith(".run"):
             yield name, content
-        elif depth < _DEPTH and "driver" not in name.lower():
+        elif PurePosixPath(name).name.startswith(_TOOLKIT):
             # Beside the archive: /tmp may be in memory, and this is more than a gigabyte.
             with tempfile.TemporaryFile(dir=path.parent) as inner:
                 shutil.copyfileobj(content, inner, 1 << 20)
                 inner.seek(0)
-                if inner.read(2) == b"#!":
-                    inner.seek(0)
-                    yield from _in_runfile(path, inner, depth + 1)
+                yield from _in_runfile(path, inner)
 
 
 def _in_deb(path: Path, file: IO[bytes]) -> Iterator[Member]:

@@ -13,11 +13,24 @@ from pathlib import Path
 from dlbench.environments import stub_driver
 
 SCRIPT = """#!/bin/sh
-# This script was generated using Makeself
+# This script was generated using Makeself 2.4.5
 skip="{lines}"
 filesizes="{size}"
 exit 1
 """
+
+
+OLD_SCRIPT = """#!/bin/sh
+# This script was generated using Makeself 2.1.4
+filesizes="{size}"
+MS_Check()
+{{
+    first=`echo "$1" | head -n 1`
+    offset=`head -n {lines} "$1" | wc -c | tr -d " "`
+}}
+exit 1
+"""
+"""How long the script is stands only in its commands."""
 
 
 def library(soname: str) -> bytes:
@@ -39,11 +52,12 @@ def tar_of(files: Mapping[str, bytes], mode: str = "w:gz", links: Mapping[str, s
     return buffer.getvalue()
 
 
-def runfile_of(files: Mapping[str, bytes], *, compressed: bool = True) -> bytes:
+def runfile_of(
+    files: Mapping[str, bytes], *, compressed: bool = True, script: str = OLD_SCRIPT
+) -> bytes:
     payload = tar_of(files, "w")
     payload = gzip.compress(payload) if compressed else payload
-    lines = SCRIPT.count("\n")
-    return SCRIPT.format(lines=lines, size=len(payload)).encode() + payload
+    return script.format(lines=script.count("\n"), size=len(payload)).encode() + payload
 
 
 def deb_of(files: Mapping[str, bytes], compression: str = "xz") -> bytes:

@@ -14,6 +14,7 @@ from dlbench.environments import cuda_archives
 from dlbench.environments.cuda_sets import Archive
 from dlbench.errors import UserError
 from tests.orchestrator.environments.libraries import (
+    SCRIPT,
     conda_of,
     deb_of,
     library,
@@ -39,12 +40,13 @@ def inside(files: dict[str, bytes], folder: str) -> dict[str, bytes]:
 
 def old_runfile(files: dict[str, bytes]) -> bytes:
     """As up to CUDA 10.0: runfiles in a runfile, one of them the driver's."""
-    driver = runfile_of({"libcublas.so.9.0.176": b"of the driver"})
     return runfile_of(
         {
             "run_files/cuda-linux.9.0.176-22781540.run": runfile_of(files),
-            "run_files/NVIDIA-Linux-x86_64-driver-384.81.run": driver,
-            "run_files/notes.run": b"not a script",
+            "run_files/NVIDIA-Linux-x86_64-384.81.run": b"#! /bin/sh\nskip=853\n\xfd7zXZ\0",
+            "run_files/cuda-samples.9.0.176-22781540-linux.run": runfile_of(
+                {"libcublas.so.9.0.176": b"of an example"}
+            ),
         },
         compressed=False,
     )
@@ -60,7 +62,9 @@ LAYOUTS: dict[str, tuple[str, str, Callable[[dict[str, bytes]], bytes]]] = {
     "newest runfile": (
         "runfile",
         "cuda_11.0.3_linux.run",
-        lambda files: runfile_of(inside(files, "./builds/libcublas"), compressed=False),
+        lambda files: runfile_of(
+            inside(files, "./builds/libcublas"), compressed=False, script=SCRIPT
+        ),
     ),
     "tgz": ("tar", "cudnn.tgz", lambda files: tar_of(inside(files, "cuda"))),
     "txz": ("tar", "nccl.txz", lambda files: tar_of(files, "w:xz")),
