@@ -77,8 +77,8 @@ def layer_name(node):
 # ---- operations ---------------------------------------------------------------------------------
 
 
-def conv2d(net, node, inputs, values):
-    layer = layers.Conv2D(
+def conv2d(net, node, inputs, values, kind=layers.Conv2D):
+    layer = kind(
         node["filters"],
         tuple(node["kernel"]),
         strides=tuple(node["stride"]),

@@ -361,6 +361,13 @@ def board() -> Pair:
     return _pair(g, g.dense(g.flatten(x), 3))
 
 
+def one_filter_one_row() -> Pair:
+    g = Graph("one-filter")
+    x = g.conv2d(g.input("image", (5, 4, 3)), 1, (3, 2), padding="same")
+    x = g.conv2d(g.concat(x, "image"), 1, 1, stride=(2, 1))
+    return _pair(g, g.flatten(x), batch=1, optimizer=_ADAM)
+
+
 def names() -> Pair:
     """Names of which some mean something to a framework, or differ by their case alone."""
     g = Graph("names")
@@ -642,7 +649,8 @@ ARCHITECTURES: tuple[Callable[[], Pair], ...] = (
 CORNERS: tuple[Callable[[], Pair], ...] = (
     one_node, one_pixel, one_class_one_word_one_step, repeated_readers, states_everywhere,
     image_read_by_many, maxima_beside_everything,
-    nothing_needs_it, all_weights_zero, large_logits, autoencoder, board, names, frozen_trunk,
+    nothing_needs_it, all_weights_zero, large_logits, autoencoder, board, one_filter_one_row,
+    names, frozen_trunk,
     flattened_everything, long_chain, one_value_before_a_norm, norms_of_two_values,
     norms_in_a_row, norms_of_close_values, steep_beside_flat,
     large_from_the_start, small_dropout, dropout_between_relus, uneven_paddings,

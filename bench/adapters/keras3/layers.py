@@ -39,7 +39,20 @@ class BatchNorm(layers.BatchNormalization):
         return y
 
 
+class OneFilter(layers.Conv2D):
+    """On PyTorch, as it is laid out by Keras, one filter has no gradient in a batch of one row.
+
+    PyTorch's own code for such a batch takes it for one of channels last, and fails.
+    """
+
+    def convolution_op(self, inputs, kernel):
+        kernel = ops.convert_to_tensor(kernel).permute(3, 2, 0, 1).contiguous()
+        return super().convolution_op(inputs, kernel.permute(2, 3, 1, 0))
+
+
 def _conv2d(net, node, inputs, values):
+    needs_help = not net.native and BACKEND == "torch" and node["filters"] == 1
+    kind = OneFilter if needs_help else layers.Conv2D
     if not net.native and _corrupts_memory(node):
         x = inputs[0]
         if any(node["padding"][0] + node["padding"][1]):
@@ -48,12 +61,12 @@ def _conv2d(net, node, inputs, values):
         down, right = node["stride"]
         read = layers.Lambda(lambda x: x[:, ::down, ::right], name="pixels_" + node["name"])(x)
         node = dict(node, stride=[1, 1], padding=[[0, 0], [0, 0]])
-        return functional.conv2d(net, node, [read], values)
+        return functional.conv2d(net, node, [read], values, kind)
     if not net.native and _meets_fault_of_onednn(node, inputs[0]):
-        y = functional.conv2d(net, dict(node, stride=[1, 1]), inputs, values)
+        y = functional.conv2d(net, dict(node, stride=[1, 1]), inputs, values, kind)
         right = node["stride"][1]
         return layers.Lambda(lambda y: y[:, :, ::right], name="column_" + node["name"])(y)
-    return functional.conv2d(net, node, inputs, values)
+    return functional.conv2d(net, node, inputs, values, kind)
 
 
 def _corrupts_memory(node):
