@@ -227,6 +227,8 @@ def add(net, node, inputs, values):
 
 
 def concat(net, node, inputs, values):
+    if len(inputs) == 1:  # Keras 2 refuses it
+        return layers.Activation("linear", name=layer_name(node))(inputs[0])
     return layers.Concatenate(name=layer_name(node))(inputs)
 
 
