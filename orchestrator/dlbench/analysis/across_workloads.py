@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WorkloadRanking:
-    """The groups ranked across workloads."""
-
     fixed: tuple[tuple[str, str], ...]
     friedman: Friedman
 

@@ -13,8 +13,6 @@ TIMESTAMP = pl.Datetime("us", "UTC")
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a table."""
-
     name: str
     meaning: str
     dtype: Any = pl.Float64

@@ -62,7 +62,6 @@ def read_steps(folders: Mapping[str, Path]) -> pl.DataFrame:
 
 
 def read_phases(folders: Mapping[str, Path]) -> pl.DataFrame:
-    """Every stretch of every phase."""
     true = pl.col("seconds", "t").is_between(0, LONGEST_S), pl.col("phase").is_in(PHASES)
     parts = [
         phases.filter(*true).select(
@@ -77,7 +76,6 @@ def read_phases(folders: Mapping[str, Path]) -> pl.DataFrame:
 
 
 def read_samples(folders: Mapping[str, Path]) -> pl.DataFrame:
-    """Every sample of every trial."""
     rate = pl.col("cpu_s").diff() / pl.col("t").diff()
     percent = (100 * rate / pl.col("cores")).fill_nan(None)
     same_trial = pl.col("id") == pl.col("id").shift()

@@ -23,8 +23,6 @@ _MOST_PREDICTIONS = 1 << 30
 
 @dataclass(frozen=True)
 class TrialRecord:
-    """A trial that has ended, with its files."""
-
     id: str
     folder: Path
 

@@ -109,6 +109,5 @@ def certificate_names(folder: Path) -> list[str]:
 
 
 def read_certificates(folder: Path) -> list[Certificate]:
-    """All certificates in a campaign's folder."""
     paths = (folder / "certificates" / name for name in certificate_names(folder))
     return [one for path in paths if (one := read_certificate(path)) is not None]

@@ -28,8 +28,6 @@ from dlbench.whole_files import write_whole
 
 
 class Campaign:
-    """One campaign on disk."""
-
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 

@@ -27,7 +27,6 @@ class CampaignSource:
 
 
 def open_source(path: Path) -> CampaignSource:
-    """A campaign's folder or archive."""
     folder = campaign_folder(path)
     campaign = Campaign.open(folder)
     return CampaignSource(folder, campaign.about(), campaign.planned)

@@ -69,8 +69,6 @@ DIGESTS = ("weights_sha256", "predictions_sha256", "losses_sha256")
 
 @dataclass(frozen=True)
 class TrialCores:
-    """The cores that a trial had."""
-
     allotted: float | None = None
     """How many it may use; None: it was not started, or an older dlbench ran it."""
     pinned: list[int] = field(default_factory=list)

@@ -8,10 +8,10 @@ import typer
 
 from dlbench.cli import completion
 from dlbench.cli.console import Json
-from dlbench.cli.options import CampaignFolder, Only
+from dlbench.cli.options import CampaignFolder, Only, Study
 
 if TYPE_CHECKING:
-    from dlbench.studies.claims import Claim, Study
+    from dlbench.studies import claims as published
 
 Kind = Annotated[
     str | None,
@@ -52,14 +52,7 @@ def claims(
 
 def judge(
     folder: CampaignFolder = None,
-    study: Annotated[
-        str | None,
-        typer.Option(
-            metavar="STUDY",
-            help="Whose claims; none: the study that the campaign's suite is of.",
-            autocompletion=completion.studies,
-        ),
-    ] = None,
+    study: Study = None,
     claim: Annotated[
         list[str] | None,
         typer.Option(
@@ -123,7 +116,7 @@ def judge(
         raise typer.Exit(judged.exit_code)
 
 
-def _of_kind(study: Study, kind: str | None) -> list[Claim]:
+def _of_kind(study: published.Study, kind: str | None) -> list[published.Claim]:
     from dlbench.errors import unknown
     from dlbench.studies.claims import Type
 

@@ -157,7 +157,6 @@ def compare(
 def _compared(
     results: Results, names: list[str], by: str, rate: ErrorRate, margin: list[str]
 ) -> list[CampaignComparison]:
-    """One comparison a metric."""
     from dlbench.analysis.margin_choice import margins_by_metric
     from dlbench.analysis.metrics import find_metric
 

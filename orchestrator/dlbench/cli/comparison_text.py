@@ -107,7 +107,6 @@ def _print_table(case: CaseComparison) -> None:
 
 
 def _print_speedups(comparison: CampaignComparison) -> None:
-    """All of them at a glance."""
     from dlbench.cli.console import print_table
 
     kind = comparison.metric.kind

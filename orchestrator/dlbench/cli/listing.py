@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dlbench.cli.console import Json, print_json, print_rows
+from dlbench.cli.data import list_data
 
 if TYPE_CHECKING:
     from dlbench.analysis.metrics import Metric
@@ -90,16 +91,7 @@ def list_workloads(json: Json = False) -> None:
     typer.echo("`dlbench show workload NAME` has the layers. FLOPs: one row's forward pass.")
 
 
-@app.command("datasets")
-def list_datasets(json: Json = False) -> None:
-    """The data sets and whether they are here.
-
-    \b
-    dlbench list datasets
-    """
-    from dlbench.cli.data import list_data
-
-    list_data(json)
+app.command("datasets")(list_data)  # as `dlbench data list`
 
 
 @app.command("suites")

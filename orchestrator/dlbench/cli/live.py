@@ -127,7 +127,6 @@ def step_words(step: Step) -> str:
 
 
 def ended_line(label: str, result: TrialResult, done: int, total: int, left_s: float | None) -> str:
-    """One line on a trial that has ended."""
     rest = f", about {seconds(left_s)} left" if left_s else ""
     accuracy = result.metrics.get("accuracy")
     quality = f", accuracy {100 * accuracy:.1f} %" if accuracy is not None else ""

@@ -60,6 +60,14 @@ COMPLETIONS = {
     "resume": completion.campaigns,
 }
 """What the shell offers for options of `run` and `plan`."""
+Study = Annotated[
+    str | None,
+    typer.Option(
+        metavar="STUDY",
+        help="The study whose claims are judged; none: that of the campaign's suite.",
+        autocompletion=completion.studies,
+    ),
+]
 Device = Annotated[str, typer.Option(metavar="cpu|gpu", help="The device.")]
 Alpha = Annotated[
     float, typer.Option(help="The chance of claiming any difference where there is none.")

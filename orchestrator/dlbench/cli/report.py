@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from dlbench.cli import completion
 from dlbench.cli.console import Json
-from dlbench.cli.options import Alpha, AlphaOver, CampaignFolder, Only
+from dlbench.cli.options import Alpha, AlphaOver, CampaignFolder, Only, Study
 
 _SUFFIXES = {"html": ".html", "markdown": ".md", "latex": ".tex", "svg": ".svg"}
 
@@ -34,14 +33,7 @@ def report(
             help="Where it goes (default: into DIR, or beside the archive); - prints it.",
         ),
     ] = None,
-    study: Annotated[
-        str | None,
-        typer.Option(
-            metavar="STUDY",
-            help="Judge this study's claims, too; none: the one that the suite is of.",
-            autocompletion=completion.studies,
-        ),
-    ] = None,
+    study: Study = None,
     alpha: Alpha = 0.05,
     alpha_over: AlphaOver = "workload",
     open: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,

@@ -28,8 +28,6 @@ Source = Literal["real", "synthetic"]
 
 @dataclass(frozen=True)
 class Download:
-    """One file."""
-
     name: str
     urls: tuple[str, ...] = ()
     """The official address, then mirrors; none: only people who have the file can use it."""
@@ -89,7 +87,6 @@ class Dataset:
 
 
 def datasets() -> dict[str, Dataset]:
-    """All data sets by name."""
     return _datasets(extensions.search_path())
 
 

@@ -108,7 +108,6 @@ def read_members(path: Path, most: Mapping[str, int]) -> dict[str, bytes]:
 
 
 def has_array(path: Path, name: str) -> bool:
-    """Whether an `.npz` file has an array of this name."""
     try:
         with zipfile.ZipFile(path) as archive:
             return f"{name}.npy" in archive.namelist()
@@ -131,7 +130,7 @@ def read_npz(path: Path, names: Sequence[str], most: int) -> dict[str, np.ndarra
 
 
 def read_pickled(content: bytes, name: str) -> Any:
-    """The plain values of a pickle, which is not executed."""
+    """Its plain values; nothing in it is executed."""
     try:
         return read_pickle(content)
     except PickleError as error:

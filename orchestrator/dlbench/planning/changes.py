@@ -163,7 +163,6 @@ def parsed(texts: Iterable[str]) -> dict[str, Value]:
 
 
 def workload_of(name: str, changes: Iterable[str]) -> Workload:
-    """The workload of a planned trial, with its changes."""
     changes = tuple(changes)
     if not changes:
         return workloads.find(name)

@@ -69,7 +69,7 @@ class Graph:
         }
 
     def shape(self, name: str) -> Shape:
-        """The shape of a value, without the batch."""
+        """Without the batch."""
         return self._shape(name)
 
     def input(

@@ -44,7 +44,6 @@ def notices(
 
 
 def _altered(trials: Sequence[Trial]) -> Iterator[str]:
-    """Who is altered on purpose."""
     altered = {trial.contender for trial in trials if trial.confounds}
     if not altered:
         return

@@ -282,7 +282,6 @@ def allotted_cores(cpus: float | None, cores: float | None = None) -> int:
 
 
 def check_number(contenders: int, repeats: int) -> None:
-    """Refuse more trials than a campaign may have."""
     if contenders * repeats > MOST_TRIALS:
         raise UserError(
             f"{contenders} contenders with {repeats:,} repeats are more than the"

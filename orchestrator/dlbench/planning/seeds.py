@@ -24,7 +24,6 @@ Seeds = str | tuple[int, ...]
 
 
 def read_seeds(text: str) -> Seeds:
-    """Of `--seeds`."""
     if text in (EACH, SAME):
         return text
     parts = [part.strip() for part in text.split(",")]

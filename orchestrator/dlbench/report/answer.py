@@ -23,8 +23,6 @@ _NAMED = 4
 
 @dataclass(frozen=True)
 class CaseAnswer:
-    """What is to be said of one case."""
-
     case: str
     headline: str
     sentences: tuple[str, ...]

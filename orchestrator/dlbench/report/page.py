@@ -29,7 +29,6 @@ from dlbench.report.tables import inert, packed
 
 
 def html(material: Material) -> str:
-    """The whole page."""
     import jinja2
 
     environment = jinja2.Environment(

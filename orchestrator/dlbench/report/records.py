@@ -142,7 +142,6 @@ def group_records(material: Material) -> list[GroupRecord]:
 
 
 def trial_table(material: Material) -> Columns:
-    """Every trial with its group and what it measured."""
     metrics = [m for m in (TRAINING, *QUALITY, PEAK_MEMORY) if m in material.metrics]
     columns = [
         "group", "trial", "seed", "outcome", "started",

@@ -34,8 +34,6 @@ _INTERRUPTED = Outcome.INTERRUPTED, "Interrupted by the user."
 
 @dataclass(frozen=True)
 class Execution:
-    """How an execution went."""
-
     outcome: Outcome
     reason: str
     started: str

@@ -26,8 +26,6 @@ _FORMULA = "^[=+\\-@\t\r\n＝＋－＠]"
 
 @dataclass(frozen=True)
 class ExportSummary:
-    """What was written."""
-
     path: Path
     files: tuple[str, ...]
     rows: dict[str, int]

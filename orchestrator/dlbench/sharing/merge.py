@@ -34,8 +34,6 @@ _MEASURED = ("started", "outcome", "wall_s", "metrics", "resources", "curve", "p
 
 @dataclass(frozen=True)
 class MergeSummary:
-    """What came of it."""
-
     folder: Path
     trials: int
     twice: int

@@ -49,8 +49,6 @@ class Spread:
 
 @dataclass(frozen=True)
 class RepeatPlan:
-    """How many repeats a group needs."""
-
     wanted: float
     """The ratio (or the difference) that is to be seen."""
     repeats: int

@@ -40,8 +40,6 @@ _TURNED = ("float16", "bfloat16", "float64")
 
 @dataclass(frozen=True)
 class Conversion:
-    """What came of it."""
-
     arrays: dict[str, Floats]
     sources: dict[str, tuple[str, ...]]
     """The tensors that each parameter was made of."""

@@ -26,8 +26,6 @@ _LONGEST_NAME = 100
 
 @dataclass(frozen=True)
 class Weights:
-    """A file of weights that was read."""
-
     name: str
     """The last part of its path."""
     digest: str

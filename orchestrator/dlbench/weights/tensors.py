@@ -22,8 +22,6 @@ Values = npt.NDArray[np.generic]
 
 @dataclass(frozen=True)
 class Tensor:
-    """One tensor of a file."""
-
     name: str
     stored: str
     """The type of its numbers in the file: `float16`, `bfloat16`, …"""

@@ -54,7 +54,6 @@ class Workload:
 
 
 def workloads() -> dict[str, Workload]:
-    """All workloads by name."""
     return {name: each for name, each in _named(extensions.search_path()).items()
             if name == each.name}  # fmt: skip
 

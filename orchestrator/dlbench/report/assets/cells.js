@@ -1,11 +1,10 @@
 /* What a cell of the summary says: the comparison, its interval, the value, and what weakens it. */
-import { groupOf, opponent, verdictOn } from "./comparisons.js";
+import { groupOf, opponent, unranked, verdictOn } from "./comparisons.js";
 import { plain, together, withUnit } from "./numbers.js";
 import { page, state } from "./page.js";
 
 const SHADES = 8;
 const DARKEST = 4;
-const UNRANKED = { no: "not certified", altered: "altered on purpose" };
 const TOLD = { better: "better", worse: "worse" };
 
 const wordOf = (metric, decision) =>
@@ -55,7 +54,7 @@ export function cellOf(metric, caseNumber, contender) {
   if (middle[number] === null) return { ...cell, kind: "empty", main: "–", details: ["no " + metric.title.toLowerCase()] };
   const value = withUnit(middle[number], metric.unit);
   if (group.proof !== "yes") {
-    return { ...cell, kind: "apart", main: UNRANKED[group.proof] ?? "proof not made", details: [value] };
+    return { ...cell, kind: "apart", main: unranked(group.proof), details: [value] };
   }
   const other = opponent(metric, number, state.baseline);
   if (other === contender) {

@@ -8,6 +8,8 @@ export const metrics = [...document.querySelectorAll("script.metric")].map((scri
   metric.pairs = unpackColumns(metric.pairs).columns;
   return metric;
 });
+/** Why a contender is never ranked, by what its proof came to. */
+export const unranked = (proof) => ({ no: "not certified", altered: "altered on purpose" })[proof] ?? "proof not made";
 export const metricOf = (id) => metrics.find((metric) => metric.id === id) ?? metrics[0];
 
 const many = page.contenders.length;

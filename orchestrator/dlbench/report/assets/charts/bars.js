@@ -1,5 +1,6 @@
 /* Bars with intervals, or dots for what has no zero. */
 import { colour, ink } from "../colours.js";
+import { unranked } from "../comparisons.js";
 import { visible } from "../data.js";
 import { axisLabel, base, between, cut, MOST_BARS, names, textWidth, tip, valueAxis, whisker, words } from "../drawing.js";
 import { number } from "../numbers.js";
@@ -20,7 +21,7 @@ export function bars(view) {
     return tip(row.contender, [[row.mean === undefined ? "median" : "mean", label(row)], ...between(row), ["trials", row.n], ["certified", row.certified]]);
   } };
   const label = (row) => (unit === "×" ? "×" + number(row.median) : (unit === "%" ? row.median.toFixed(2) : number(row.median)) + (unit ? " " + unit : ""))
-    + (row.certified !== "yes" ? ", " + ({ no: "not certified", altered: "altered on purpose" }[row.certified] ?? "proof not made") : "");
+    + (row.certified !== "yes" ? ", " + unranked(row.certified) : "");
   // The longest label must fit behind the longest bar.
   const start = dots ? bottom - span * 0.1 : 0;
   const plot = view.width - room - 16;
