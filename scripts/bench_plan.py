@@ -19,7 +19,8 @@ from dlbench import datasets, workloads
 from dlbench.datasets import store
 from dlbench.environments import releases
 from dlbench.planning.choices import Choices
-from dlbench.planning.plan import Trial, draft
+from dlbench.planning.plan import draft
+from dlbench.planning.trial import Trial
 from dlbench.running.jobs import identified, job_of
 
 MOST_SECONDS = 2.0

@@ -53,7 +53,7 @@ from dlbench.monitor.samples import (  # noqa: E402
     sample_line,
     totals_line,
 )
-from dlbench.planning.plan import Trial  # noqa: E402
+from dlbench.planning.trial import Trial  # noqa: E402
 
 WORKLOADS = {"mnist-cnn": 9.0, "cifar10-cnn": 24.0, "svhn-cnn": 31.0, "imdb-lstm": 60.0,
              "enthalpy-fcrn-10": 14.0}  # fmt: skip

@@ -27,8 +27,8 @@ from dlbench.monitor.resources import PhaseUse, Resources
 from dlbench.monitor.samples import GpuSample, Sample, Totals, header_line
 from dlbench.planning import recipes
 from dlbench.planning.choices import Choices
-from dlbench.planning.plan import Trial
 from dlbench.planning.recipes import METRICS
+from dlbench.planning.trial import Trial
 from dlbench.running.origins import Origin
 from dlbench.workloads import workloads
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from dlbench.analysis.results import Results
 from dlbench.campaigns.plan_file import PlannedTrial
 from dlbench.errors import UserError, unknown
-from dlbench.planning.plan import Trial
+from dlbench.planning.trial import Trial
 
 NONE = "none"
 """`confounds=none`: what is not altered."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dlbench.errors import UserError
 
 if TYPE_CHECKING:
-    from dlbench.planning.plan import Trial
+    from dlbench.planning.trial import Trial
 
 RESULTS = Path("results")
 """Where `dlbench run` puts campaigns, in the folder in which it is called."""

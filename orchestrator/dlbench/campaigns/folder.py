@@ -23,7 +23,7 @@ from dlbench.campaigns.plan_file import PlannedTrial, read_plan
 from dlbench.campaigns.trial_file import read_result
 from dlbench.campaigns.trial_result import TrialResult
 from dlbench.errors import UserError, damaged
-from dlbench.planning.plan import Trial
+from dlbench.planning.trial import Trial
 from dlbench.whole_files import write_whole
 
 

@@ -19,7 +19,7 @@ from dlbench.campaigns.trial_result import TrialResult
 from dlbench.engines.outfolder import open_regular
 from dlbench.formats import LONGEST_LINE, Event
 from dlbench.monitor.samples import Sample, parse_sample
-from dlbench.planning.plan import Trial
+from dlbench.planning.trial import Trial
 
 _MOST_AT_ONCE = 2 * LONGEST_LINE
 _SILENT_S = 30.0

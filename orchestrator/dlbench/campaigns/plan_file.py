@@ -14,7 +14,7 @@ from typing import Any
 from dlbench.campaigns.plain_files import check_folder, parse_record, read_file
 from dlbench.errors import damaged
 from dlbench.formats import check_version
-from dlbench.planning.plan import MOST_TRIALS, VERSION, Trial
+from dlbench.planning.trial import MOST_TRIALS, VERSION, Trial
 from dlbench.shapes import identity, record
 
 _MOST_BYTES = 256 << 20

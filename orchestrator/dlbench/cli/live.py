@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dlbench.environments.progress import Step
     from dlbench.formats import Event
     from dlbench.monitor.sampler import Monitor
-    from dlbench.planning.plan import Trial
+    from dlbench.planning.trial import Trial
 
 
 _BAR = 12

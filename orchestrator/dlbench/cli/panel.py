@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dlbench.campaigns.trial_result import TrialResult
     from dlbench.formats import Event
     from dlbench.monitor.samples import Sample
-    from dlbench.planning.plan import Trial
+    from dlbench.planning.trial import Trial
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _KEPT = 600

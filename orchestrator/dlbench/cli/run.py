@@ -62,7 +62,7 @@ def _run(options: RunOptions, given: frozenset[str]) -> None:
 
     from dlbench.cli.live import view
     from dlbench.cli.show import print_results
-    from dlbench.planning.plan import duration
+    from dlbench.planning.option_values import duration
     from dlbench.running.campaign_run import resume, start
     from dlbench.running.workshop import open_workshop
 

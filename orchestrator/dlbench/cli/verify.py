@@ -66,7 +66,8 @@ def verify(
     from dlbench.environments import releases as known_releases
     from dlbench.errors import UserError, unknown
     from dlbench.host import gpu_preflight, verified
-    from dlbench.planning.plan import DEVICES, SETTINGS, find_contender, parse_gpus
+    from dlbench.planning.option_values import parse_gpus
+    from dlbench.planning.plan import DEVICES, SETTINGS, find_contender
     from dlbench.running.certificates import certify
     from dlbench.running.workshop import open_workshop
     from dlbench.workloads import find, workloads

@@ -16,8 +16,8 @@ from dlbench.planning.altered import model_of, to_be_proven
 from dlbench.planning.changes import workload_of
 from dlbench.planning.flops import flops
 from dlbench.planning.greedy_decoding import GREEDY
-from dlbench.planning.plan import Trial
 from dlbench.planning.rows import used_rows
+from dlbench.planning.trial import Trial
 
 if TYPE_CHECKING:
     from dlbench.running.workshop import Workshop

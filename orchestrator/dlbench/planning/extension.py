@@ -16,13 +16,13 @@ from dlbench.planning.changes import changed, parsed
 from dlbench.planning.choices import Choices
 from dlbench.planning.extents import recipe_epochs
 from dlbench.planning.plan import (
-    Trial,
     check_number,
     check_trainable,
     find_contender,
     one_round,
 )
 from dlbench.planning.seeds import EACH, MOST_SEED, SAME, Seeds, is_same, read_seeds, seeds_for
+from dlbench.planning.trial import Trial
 from dlbench.statistics.words import listing
 
 ADDED = ("frameworks", "against", "workloads", "repeats", "seed", "seeds", "until", "at_most")

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from dlbench.environments import releases
 from dlbench.errors import UserError
 from dlbench.host.busyness import busy_sentence, busy_share
-from dlbench.planning.plan import Trial
 from dlbench.planning.repeats import what_looks_do, what_repeats_show
+from dlbench.planning.trial import Trial
 from dlbench.statistics.words import listing
 
 if TYPE_CHECKING:

@@ -9,13 +9,11 @@ from __future__ import annotations
 import math
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dlbench import suites, workloads
-from dlbench.confounds.confound import marked
-from dlbench.engines.base import Limits
 from dlbench.environments import releases
 from dlbench.environments.releases import Release
 from dlbench.errors import UserError, unknown
@@ -24,134 +22,23 @@ from dlbench.planning.altered import model_of
 from dlbench.planning.choices import Choices
 from dlbench.planning.confound_sets import ConfoundSets
 from dlbench.planning.extents import extents_of, points_for, recipe_epochs
-from dlbench.planning.points import MOST_THREADS
+from dlbench.planning.option_values import duration, parse_gpus, size, threads
 from dlbench.planning.repeats import most_compared, planned_looks, repeats_needed, rivals
 from dlbench.planning.rows import read_share
 from dlbench.planning.seeds import EACH, read_seeds, seeds_for
-from dlbench.shapes import SECONDS, instance_of, label, list_of, number, optional, shown, whole
+from dlbench.planning.trial import MOST_TRIALS, Trial
+from dlbench.shapes import shown
 from dlbench.suites import Suite
 from dlbench.suites.extent import NUMBERS
 from dlbench.weights import store as weights_store
 from dlbench.weights.canonical import fit
 from dlbench.weights.store import Weights
 
-VERSION = 1
-"""Of a line of plan.jsonl."""
-MOST_TRIALS = 100_000
-"""In one campaign."""
 DEVICES = ("cpu", "gpu")
 SETTINGS = ("matched", "native")
+_MOST_CPUS = 10_000
 _LABEL = re.compile(r"[^\W_][\w .-]{0,59}")
 """It becomes part of a folder's name."""
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One trial to be run. Its id is the digest of what defines it (see running/jobs.py)."""
-
-    id: str
-    release: str
-    workload: str
-    device: str
-    engine: str
-    setting: str
-    variant: str
-    seed: int
-    epochs: int
-    seconds: float
-    index: int = 0
-    round: int = 0
-    repeat: int = 0
-    steps: int | None = None
-    data: str = "real"
-    threads: int | None = None
-    cpus: float | None = None
-    memory_bytes: int | None = None
-    gpus: tuple[str, ...] = ()
-    own_gpu: bool = False
-    """Its GPU is a device of its own in the comparison (`--gpu each`)."""
-    inference: bool = False
-    save: bool = False
-    usual_variant: bool = True
-    """Whether `variant` is the release's usual one, which need not be named."""
-    point: str = ""
-    """The values of what is swept: `batch=8 threads=2`."""
-    changes: tuple[str, ...] = ()
-    """What differs from the workload's recipe: `batch=8`, `optimizer.lr=0.1`."""
-    scale: str = ""
-    """The scale that was asked for: `smoke`, `0.01`; empty: none."""
-    rows: int | None = None
-    """The most rows of each split; None: all."""
-    share: float | None = None
-    """The share of the rows of each split; None: all."""
-    weights: str = ""
-    """The digest of the weights that it starts from; empty: those of the seed."""
-    weights_file: str = ""
-    """The name of the file that they came from, for people."""
-    confounds: tuple[str, ...] = ()
-    """What is wrong in it on purpose: `no-dropout`, `batchnorm-keep:keep=0.95`."""
-    deterministic: bool = False
-    """Whether the framework is asked for kernels that repeat to the last bit."""
-
-    @property
-    def compared_device(self) -> str:
-        """The device as comparisons name it: `cpu`, `gpu`, or one GPU of several, `gpu:1`."""
-        return f"gpu:{self.gpus[0]}" if self.own_gpu else self.device
-
-    @property
-    def contender(self) -> tuple[str, ...]:
-        """Who it is a replicate of: what all its repeats have in common."""
-        own = self.release, self.variant, self.compared_device
-        return self.workload, *own, self.setting, self.point, self._kernels, *self.confounds
-
-    @property
-    def case(self) -> tuple[str, ...]:
-        """Where contenders are compared with each other: those with confounds never with others."""
-        altered = "altered" if self.confounds else ""
-        return self.workload, self.device, self.setting, self.point, self._kernels, altered
-
-    @property
-    def _kernels(self) -> str:
-        return "deterministic" if self.deterministic else ""
-
-    @property
-    def place(self) -> str:
-        """What people read: the workload, with the point of a sweep."""
-        return f"{self.workload} ({self.point})" if self.point else self.workload
-
-    @property
-    def limits(self) -> Limits:
-        return Limits(cpus=self.cpus, memory_bytes=self.memory_bytes, seconds=self.seconds)
-
-    @property
-    def label(self) -> str:
-        """What people read: the release, with a variant that is not the usual, and confounds."""
-        return marked(self.plain_label, self.confounds)
-
-    @property
-    def plain_label(self) -> str:
-        """The same without confounds."""
-        return self.release if self.usual_variant else f"{self.release}:{self.variant}"
-
-    def to_json(self) -> dict[str, Any]:
-        """A line of plan.jsonl."""
-        return {"v": VERSION, **asdict(self)}
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Trial:
-        """From a line of plan.jsonl, checked; one without a version is of version 1."""
-        trial: Trial = _LINE(content)
-        return trial
-
-
-_LINE = instance_of(
-    Trial, id=label, release=label, workload=label, device=label, engine=label, setting=label,
-    variant=label, data=label, seconds=SECONDS, threads=optional(whole(1)),
-    cpus=optional(number(0.0, 1e6)), memory_bytes=optional(whole(1, 2**60)),
-    gpus=list_of(label, 64), point=label, changes=list_of(label, 100), scale=label,
-    rows=optional(whole(1)), share=optional(number(0.0, 1.0)), weights=label,
-    weights_file=label, confounds=list_of(label, 100),
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -205,7 +92,7 @@ def draft(choices: Choices, engine: str, cores: float | None = None) -> Draft:
             epochs=point.epochs or extents[workload].epochs or recipe_epochs(workload),
             steps=point.steps or (None if point.epochs else extents[workload].steps),
             data=extents[workload].data or suite.data,
-            threads=point.threads or _threads(choices.threads, setting, allotted),
+            threads=point.threads or threads(choices.threads, setting, allotted),
             cpus=choices.cpus,
             memory_bytes=memory,
             seconds=duration(suite.time_limit),
@@ -369,11 +256,6 @@ def _seeds(suite: Suite, choices: Choices) -> tuple[int, ...] | str | None:
     return seeds
 
 
-_MOST_CPUS = 10_000
-_LEAST_MEMORY = 6 * 2**20
-_MOST_MEMORY = 1 << 50
-
-
 def _contenders(
     suite: Suite, notes: list[str], explicit: bool
 ) -> Iterator[tuple[str, Release, str, str, str]]:
@@ -433,60 +315,3 @@ def find_contender(name: str) -> tuple[Release, str]:
     if variant and variant not in release.variants:
         raise unknown(f"variant of {release.name}", variant, release.variants)
     return release, variant or release.variants[0]
-
-
-def duration(text: str) -> float:
-    """Seconds of `90`, `90s`, `15m`, `24h` or `2d`."""
-    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*(s|m|h|d)?", text.strip())
-    found = float(match[1]) * _UNITS_S[match[2] or "s"] if match else 0.0
-    if not 0 < found <= _MOST_SECONDS:
-        raise UserError(
-            f"{shown(text)} is not a time that a trial can take.",
-            "Write it as 90s, 15m, 24h or 2d, up to 1000d.",
-        )
-    return found
-
-
-_UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-_MOST_SECONDS = 1000 * 86400.0
-
-
-def size(text: str) -> int:
-    """Bytes of `512m`, `4g` or a plain number."""
-    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([kmgt])?i?b?", text.strip().lower())
-    found = float(match[1]) * 1024 ** " kmgt".index(match[2] or " ") if match else 0.0
-    if not _LEAST_MEMORY <= found <= _MOST_MEMORY:
-        raise UserError(
-            f"{shown(text)} is not an amount of memory that a trial can have.",
-            "Write it as 512m or 4g, from 6m (the least that Docker gives) up to 1024t.",
-        )
-    return int(found)
-
-
-def _threads(text: str, setting: str, allotted: int) -> int | None:
-    """None leaves the framework's own defaults alone, which is what `native` is about."""
-    if text == "default":
-        return allotted if setting == "matched" else None
-    found = int(text) if re.fullmatch("[0-9]{1,9}", text) else 0
-    if not 1 <= found <= MOST_THREADS:
-        raise UserError(
-            f"--threads {shown(text)} is not possible.",
-            f"Give `default` or a number from 1 to {MOST_THREADS:,}.",
-        )
-    return found
-
-
-def parse_gpus(text: str | None) -> tuple[str, ...]:
-    """The GPUs of `all`, `0,1` or a UUID; nothing said means all."""
-    if text is None or text == "none":
-        return ("all",)
-    chosen = tuple(part.strip() for part in text.split(",") if part.strip())
-    for part in chosen or (text,):
-        if not re.fullmatch(
-            r"(nvidia\.com/gpu=)?(all|[0-9]{1,4}|(GPU|MIG)-[A-Za-z0-9/-]{1,100})", part
-        ):
-            raise UserError(
-                f"{shown(part)} does not name a GPU.",
-                "Give all, each, none, indices such as 0,1, or a UUID.",
-            )
-    return chosen

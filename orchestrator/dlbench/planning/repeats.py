@@ -16,7 +16,7 @@ from dlbench.statistics.sample_size import fewest_repeats
 from dlbench.statistics.words import count, listing
 
 if TYPE_CHECKING:
-    from dlbench.planning.plan import Trial
+    from dlbench.planning.trial import Trial
 
 ALPHA = 0.05
 DECIDED = "decided"

@@ -12,7 +12,7 @@ from dlbench.analysis.groups import Row
 from dlbench.analysis.metrics import PEAK_MEMORY, QUALITY, TRAINING
 from dlbench.campaigns.log_file import log_tail
 from dlbench.campaigns.outcomes import Outcome
-from dlbench.planning.plan import Trial
+from dlbench.planning.trial import Trial
 from dlbench.report import beside_numbers
 from dlbench.report.material import Material
 from dlbench.report.tables import Columns, columns_of

@@ -17,7 +17,7 @@ from dlbench.campaigns.trial_result import TrialResult
 from dlbench.environments.progress import Step
 from dlbench.formats import Event
 from dlbench.monitor.sampler import Monitor
-from dlbench.planning.plan import Trial
+from dlbench.planning.trial import Trial
 
 
 class CampaignObserver:

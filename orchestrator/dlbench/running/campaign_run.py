@@ -7,59 +7,44 @@ One failed trial never stops the campaign; Ctrl-C ends the running trial, record
 from __future__ import annotations
 
 import json
-import os
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from dlbench import __version__, workloads
 from dlbench.campaigns.about import CampaignAbout
 from dlbench.campaigns.campaign_list import fresh_folder
 from dlbench.campaigns.certificate_file import Certificate
 from dlbench.campaigns.folder import Campaign
-from dlbench.campaigns.log_file import log_tail
 from dlbench.campaigns.outcomes import Outcome
-from dlbench.campaigns.trial_result import (
-    DIGESTS,
-    Scale,
-    TrialCores,
-    TrialResult,
-    curve,
-    intervals,
-    measure,
-    phase_seconds,
-)
+from dlbench.campaigns.trial_result import TrialResult
 from dlbench.confounds.confound import marked
 from dlbench.datasets.store import PreparedData
-from dlbench.engines.base import Scope
 from dlbench.environments import releases
 from dlbench.errors import UserError
 from dlbench.host.busyness import wait_until_idle
 from dlbench.monitor.gpu import digests
 from dlbench.monitor.rate import check_rate
-from dlbench.monitor.resources import summarise
-from dlbench.monitor.samples import read_samples
-from dlbench.plain_json import printable
-from dlbench.planning.altered import model_of, to_be_proven
+from dlbench.planning.altered import to_be_proven
 from dlbench.planning.choices import Choices
 from dlbench.planning.extension import ADDED, extension
 from dlbench.planning.notices import check_gpus, notices
-from dlbench.planning.plan import Trial, draft
+from dlbench.planning.plan import draft
 from dlbench.planning.repeats import (
     ALPHA,
     planned_looks,
     rivals,
     what_another_look_costs,
 )
+from dlbench.planning.trial import Trial
 from dlbench.running import origins
 from dlbench.running.bench_code import bench_digest
 from dlbench.running.campaign_observer import CampaignObserver
 from dlbench.running.certificates import certify
 from dlbench.running.execute import Execution, execute
-from dlbench.running.jobs import identified, job_of, request_of, rows_of
+from dlbench.running.jobs import identified, job_of, request_of
 from dlbench.running.leader import leader_is_known
 from dlbench.running.preparation import (
     Environments,
@@ -69,6 +54,7 @@ from dlbench.running.preparation import (
     prepare_environments,
     refusal_of,
 )
+from dlbench.running.recording import record, result_of
 from dlbench.running.resumable import check_extensible, check_machine
 from dlbench.running.workshop import Workshop
 from dlbench.statistics.looks import alpha_at_look
@@ -267,31 +253,14 @@ def _run_rest(run: CampaignRun) -> bool:
         run.campaign.set_aside(trial.id)
         run.observer.started(trial)
         execution = _execution(run, trial)
-        result = _result(run, trial, execution, run.certificates.get(_contender(trial)))
-        result = _record(run.campaign, result)
+        certificate = run.certificates.get(_contender(trial))
+        folder, data = run.campaign.trial_folder(trial.id), run.data[trial.workload]
+        result = result_of(trial, execution, folder, data, certificate, run.about.machine)
+        result = record(run.campaign, result)
         run.observer.ended(trial, result)
         if result.outcome is Outcome.INTERRUPTED:
             return True
     return False
-
-
-def _record(campaign: Campaign, result: TrialResult) -> TrialResult:
-    """Write the result, and read it again: one that no reader takes would spoil the campaign."""
-    try:
-        campaign.write_result(result)
-        campaign.result(result.id)
-    except (UserError, ValueError, RecursionError) as error:
-        problem = error.problem if isinstance(error, UserError) else str(error)
-        problem = problem.replace(str(campaign.folder), campaign.folder.name)
-        outcome, words = Outcome.INVALID, f"What it wrote can't be recorded: {problem}"
-        if result.outcome is Outcome.INTERRUPTED:
-            outcome, words = result.outcome, result.reason
-        result = replace(
-            result, outcome=outcome, reason=printable(words), metrics={}, resources=None, curve=[],
-            phases={}, model={}, stack={}, notes=[],
-        )  # fmt: skip
-        campaign.write_result(result)
-    return result
 
 
 def _contender(trial: Trial) -> tuple[object, ...]:
@@ -366,66 +335,3 @@ def _execution(run: CampaignRun, trial: Trial) -> Execution:
         on_event=partial(run.observer.event, trial),
         on_tick=partial(run.observer.tick, trial),
     )
-
-
-def _cores(scope: Scope | None) -> TrialCores:
-    if scope is None:
-        return TrialCores()
-    return TrialCores(scope.cpus, list(scope.pinned), scope.unpinned, os.cpu_count())
-
-
-def _of(trial: Trial, *names: str) -> dict[str, Any]:
-    """These fields of the trial, which its result has under the same names."""
-    return {name: getattr(trial, name) for name in names}
-
-
-def _result(
-    run: CampaignRun, trial: Trial, execution: Execution, certificate: Certificate | None
-) -> TrialResult:
-    folder = run.campaign.trial_folder(trial.id)
-    data = run.data[trial.workload]
-    model = model_of(trial.workload, trial.changes, trial.confounds)
-    batch, rows = int(model.recipe["batch"]), rows_of(trial, data)
-    step_rows = min(batch, rows["train"]) if rows else batch
-    stretches = intervals(execution.events)
-    phases = phase_seconds(stretches)
-    samples = read_samples(folder / "samples.jsonl")
-    facts = {event.kind: event.fields for event in execution.events}
-    end = facts.get("result", {})
-    # how the model was audited, why its state was not saved
-    of_its_end = {key: end[key] for key in ("audit", "optimizer_state") if end.get(key)}
-    return TrialResult(
-        **_of(trial, "id", "index", "round", "release", "workload", "engine", "setting", "variant",
-              "seed", "repeat", "point"),
-        device=trial.compared_device,
-        outcome=execution.outcome,
-        reason=execution.reason,
-        started=execution.started,
-        wall_s=round(execution.wall_s, 3),
-        metrics=measure(execution.events, phases, step_rows),
-        resources=summarise(samples, stretches, end.get("samples")) if samples else None,
-        curve=curve(execution.events),
-        phases=phases,
-        model={**facts.get("model", {}), **of_its_end},
-        stack=facts.get("stack", {}),
-        scale=Scale(
-            **_of(trial, "epochs", "steps", "threads", "cpus", "memory_bytes", "setting", "weights",
-                  "weights_file", "deterministic"),
-            batch=batch,
-            data=data.digest,
-            source=data.source,
-            name=trial.scale,
-            rows=rows["train"] if rows else None,
-            test_rows=rows["test"] if rows else None,
-            changes=list(trial.changes),
-        ),
-        cores=_cores(execution.scope),
-        ended_with={name: str(end[name]) for name in DIGESTS if end.get(name)},
-        # with confounds it is not the workload's model, whatever the certificate proves of it
-        certified=False if trial.confounds else certificate.passed if certificate else None,
-        certificate=certificate.key if certificate else None,
-        machine=str(run.about.machine.get("digest", "")),
-        lock=releases.find(trial.release).lock_digest(trial.device),
-        notes=[] if execution.outcome is Outcome.OK else log_tail(folder / "log.txt"),
-        confounds=list(trial.confounds),
-    )  # fmt: skip

@@ -25,7 +25,7 @@ from dlbench.environments.wheels import exclusively
 from dlbench.errors import UserError
 from dlbench.formats import digest
 from dlbench.host import gpu_preflight
-from dlbench.planning.plan import Trial
+from dlbench.planning.trial import Trial
 from dlbench.running.execute import execute
 from dlbench.running.jobs import job_of, request_of, software
 from dlbench.running.workshop import Workshop

@@ -21,8 +21,8 @@ from dlbench.formats import Action, Job
 from dlbench.host import gpu_preflight
 from dlbench.monitor.gpu import digests
 from dlbench.planning.altered import model_of
-from dlbench.planning.plan import Trial
 from dlbench.planning.rows import used_rows
+from dlbench.planning.trial import Trial
 from dlbench.running.bench_code import bench_digest, bench_folder
 from dlbench.weights import store as weights_store
 from dlbench.whole_files import write_whole

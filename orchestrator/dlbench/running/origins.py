@@ -12,7 +12,8 @@ from dlbench.environments import releases
 from dlbench.environments.releases import Release
 from dlbench.errors import UserError
 from dlbench.extensions import BUILT_IN
-from dlbench.planning.plan import Draft, Trial
+from dlbench.planning.plan import Draft
+from dlbench.planning.trial import Trial
 from dlbench.running.bench_code import bench_digest
 
 

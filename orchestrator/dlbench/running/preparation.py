@@ -14,7 +14,7 @@ from dlbench.errors import UserError
 from dlbench.planning import recipes
 from dlbench.planning.altered import model_of
 from dlbench.planning.graph import GraphError
-from dlbench.planning.plan import Trial
+from dlbench.planning.trial import Trial
 from dlbench.running.campaign_observer import CampaignObserver
 from dlbench.running.jobs import rows_of
 from dlbench.running.workshop import Workshop

@@ -26,7 +26,7 @@ from dlbench.campaigns.trial_file import read_trial
 from dlbench.campaigns.trial_result import VERSION
 from dlbench.errors import UserError
 from dlbench.formats import digest
-from dlbench.planning.plan import MOST_TRIALS
+from dlbench.planning.trial import MOST_TRIALS
 from dlbench.whole_files import whole_folder, write_whole
 
 _MEASURED = ("started", "outcome", "wall_s", "metrics", "resources", "curve", "phases", "scale")

@@ -12,7 +12,7 @@ from dlbench.campaigns.outcomes import Outcome
 from dlbench.campaigns.trial_result import DIGESTS, Scale, TrialCores, TrialResult
 from dlbench.formats import Event, digest
 from dlbench.monitor.resources import Resources
-from dlbench.planning.plan import Trial
+from dlbench.planning.trial import Trial
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from dlbench.errors import UserError
 from dlbench.planning.altered import to_be_proven
 from dlbench.planning.choices import Choices
 from dlbench.planning.extension import extension
-from dlbench.planning.plan import Trial, draft
+from dlbench.planning.plan import draft
 from dlbench.planning.repeats import rivals
+from dlbench.planning.trial import Trial
 from dlbench.running.campaign_observer import CampaignObserver
 from dlbench.running.jobs import identified, job_of
 from dlbench.running.preparation import prepare_data

@@ -9,7 +9,8 @@ import pytest
 from dlbench import suites
 from dlbench.errors import UserError
 from dlbench.planning.choices import Choices
-from dlbench.planning.plan import Trial, draft, duration, size
+from dlbench.planning.plan import draft
+from dlbench.planning.trial import Trial
 
 
 def test_rounds_are_interleaved_and_paired() -> None:
@@ -137,18 +138,6 @@ def test_a_users_own_suite(tmp_path: Path) -> None:
     path.write_text(path.read_text() + "inference = true\n")
     assert all(trial.inference for trial in draft(Choices(suite=str(path)), "process").trials)
     assert all(trial.inference for trial in draft(Choices(inference=True), "process").trials)
-
-
-def test_words_for_times_and_sizes() -> None:
-    assert [duration(text) for text in ("90", "90s", "15m", "24h", "2d")] == [
-        90, 90, 900, 86400, 172800,
-    ]  # fmt: skip
-    assert [size(text) for text in ("512m", "4g", "4GiB", "8192k")] == [
-        512 << 20, 4 << 30, 4 << 30, 8 << 20,
-    ]  # fmt: skip
-    for text in ("4", "5m", "2000t"):  # "4" is more likely a forgotten unit than four bytes
-        with pytest.raises(UserError, match="not an amount of memory"):
-            size(text)
 
 
 def test_far_names_are_not_offered() -> None:

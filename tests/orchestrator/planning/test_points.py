@@ -10,8 +10,9 @@ import pytest
 from dlbench.errors import UserError
 from dlbench.planning.choices import Choices
 from dlbench.planning.extension import extension
-from dlbench.planning.plan import Trial, draft
+from dlbench.planning.plan import draft
 from dlbench.planning.repeats import rivals
+from dlbench.planning.trial import Trial
 
 
 def planned(**choices: object) -> tuple[Trial, ...]:

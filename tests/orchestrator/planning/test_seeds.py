@@ -9,8 +9,9 @@ import pytest
 from dlbench.errors import UserError
 from dlbench.planning.choices import Choices
 from dlbench.planning.extension import extension
-from dlbench.planning.plan import Trial, allotted_cores, draft
+from dlbench.planning.plan import allotted_cores, draft
 from dlbench.planning.seeds import read_seeds, seeds_for
+from dlbench.planning.trial import Trial
 
 
 def planned(**choices: object) -> tuple[Trial, ...]:

@@ -12,7 +12,7 @@ import pytest
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.engines.base import Request
 from dlbench.formats import Event
-from dlbench.planning.plan import Trial
+from dlbench.planning.trial import Trial
 from dlbench.running import campaign_run
 from dlbench.running.certificates import Certificate
 from dlbench.running.execute import Execution

@@ -11,7 +11,7 @@ import dlbench
 from dlbench.campaigns.folder import Campaign
 from dlbench.errors import UserError
 from dlbench.planning.choices import Choices
-from dlbench.planning.plan import Trial
+from dlbench.planning.trial import Trial
 from dlbench.running.campaign_observer import CampaignObserver
 from dlbench.running.campaign_run import resume, start
 from dlbench.running.workshop import Workshop, open_workshop

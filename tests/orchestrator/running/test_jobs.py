@@ -14,7 +14,8 @@ from dlbench.datasets import store
 from dlbench.datasets.store import PreparedData
 from dlbench.formats import digest
 from dlbench.planning.choices import Choices
-from dlbench.planning.plan import Trial, draft
+from dlbench.planning.plan import draft
+from dlbench.planning.trial import Trial
 from dlbench.running.jobs import identified, job_of, request_of
 
 NUMPY = Choices(frameworks=("numpy",), repeats=1)

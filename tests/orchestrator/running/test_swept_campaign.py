@@ -9,7 +9,8 @@ import pytest
 
 import dlbench
 from dlbench.planning.choices import Choices
-from dlbench.planning.plan import Trial, draft
+from dlbench.planning.plan import draft
+from dlbench.planning.trial import Trial
 from dlbench.report.records import command_of
 from dlbench.running.campaign_observer import CampaignObserver
 from dlbench.running.campaign_run import resume, start

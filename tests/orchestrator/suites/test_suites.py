@@ -11,7 +11,8 @@ from dlbench import suites
 from dlbench.errors import UserError
 from dlbench.planning.choices import Choices
 from dlbench.planning.extension import extension
-from dlbench.planning.plan import Trial, draft
+from dlbench.planning.plan import draft
+from dlbench.planning.trial import Trial
 
 STUDIES = ("elshawi2021", "gupta2023", "sohail2022", "tian2020", "zvyagin2021")
 SCALES = ("smoke", "short", "full")
