@@ -23,6 +23,7 @@ def list_data(json: Json = False) -> None:
 
     \b
     dlbench data list
+    dlbench list datasets
     """
     from dlbench.datasets import datasets, store
 
