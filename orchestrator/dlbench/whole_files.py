@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import shutil
@@ -33,6 +34,10 @@ def write_whole(path: Path, text: str) -> None:
     content = text.encode("utf-8")
     with whole_file(path) as file:
         file.write(content)
+
+
+def write_json(path: Path, content: object) -> None:
+    write_whole(path, json.dumps(content, indent=1))
 
 
 @contextmanager

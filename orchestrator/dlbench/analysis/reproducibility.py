@@ -98,7 +98,7 @@ def _run(repeats: Repeats, with_case: bool) -> str:
 
 
 def _apart(repeats: Repeats, with_case: bool) -> str:
-    """One that did not repeat itself, or does not say."""
+    """Of repeats that differ, or that do not record what they ended with."""
     who, metric = _run(repeats, with_case), _metric(repeats.group)
     spread = _spread(repeats.values(metric), metric) if metric else ""
     losses = repeats.losses

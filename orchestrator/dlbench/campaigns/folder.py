@@ -24,7 +24,7 @@ from dlbench.campaigns.trial_file import read_result
 from dlbench.campaigns.trial_result import TrialResult
 from dlbench.errors import UserError, damaged
 from dlbench.planning.trial import Trial
-from dlbench.whole_files import write_whole
+from dlbench.whole_files import write_json, write_whole
 
 
 class Campaign:
@@ -51,7 +51,7 @@ class Campaign:
         self.__dict__.pop("planned", None)  # what was read before is no longer all
 
     def write_about(self, about: CampaignAbout) -> None:
-        write_whole(self.folder / "campaign.json", json.dumps(about.to_json(), indent=1))
+        write_json(self.folder / "campaign.json", about.to_json())
 
     def check_new(self) -> None:
         """Find out that results can't be written before an hour has gone into preparing them."""
@@ -121,7 +121,7 @@ class Campaign:
     def write_result(self, result: TrialResult) -> None:
         folder = self.trial_folder(result.id)
         folder.mkdir(parents=True, exist_ok=True)
-        write_whole(folder / "trial.json", json.dumps(result.to_json(), indent=1))
+        write_json(folder / "trial.json", result.to_json())
 
     def unfinished(self) -> list[Trial]:
         """What is still to be done: no result yet, or interrupted."""

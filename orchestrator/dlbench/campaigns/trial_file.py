@@ -207,6 +207,6 @@ def _checked(content: Any, file: Path) -> dict[str, Any]:
 
 
 def _nothing() -> dict[str, Any]:
-    """In place of what can't be true."""
+    """Empty values, in the place of those that can't be true."""
     return {"metrics": {}, "resources": {}, "curve": [], "phases": {}, "started": "", "scale": {},
             "model": {}, "stack": {}, "cores": {}, "ended_with": {}}  # fmt: skip

@@ -44,7 +44,7 @@ class Estimate:
         self._left: dict[str, Trial] = {}
 
     def plan(self, trials: Sequence[Trial], *, more: bool = False) -> None:
-        """These are left; with `more`, besides those that are."""
+        """These trials are left to run; with `more`, in addition to those from before."""
         self._left = (self._left if more else {}) | {trial.id: trial for trial in trials}
 
     def ended(self, trial: Trial, took: float) -> None:
@@ -98,7 +98,7 @@ class CampaignPanel:
         self._clear()
 
     def started(self, trial: Trial, ago_s: float = 0.0) -> None:
-        """A trial runs, since `ago_s` seconds."""
+        """A trial has been running for `ago_s` seconds."""
         self._doing = f"{trial.label} on {trial.place}, {trial.device}, seed {trial.seed}"
         self._began = time.monotonic() - ago_s
         self._clear()

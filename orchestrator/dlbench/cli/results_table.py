@@ -173,7 +173,7 @@ def _all(groups: Sequence[Group], key: str, written: Callable[[float], str]) -> 
 
 
 def _seconds(values: Values) -> list[str]:
-    """All in seconds, with three digits of the least of them."""
+    """All in seconds, with as many decimals as show three digits of the least."""
     positive = [value for value in values if value]
     digits = 2 - math.floor(math.log10(min(positive))) if positive else 2
     decimals = max(0, min(_MOST_DECIMALS, digits))

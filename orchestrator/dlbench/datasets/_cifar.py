@@ -44,7 +44,7 @@ class Version:
         return self._arrays({name: read_file(files[name], _MOST_PICKLE) for name in self._names})
 
     def packagings(self) -> tuple[Packaging, Packaging]:
-        """In its archive, and unpacked."""
+        """Its two forms: the archive, and the files in it."""
         files = tuple(Download(name) for name in self._names)
         return (
             Packaging(self.archive.name, (self.archive,), self.from_archive),

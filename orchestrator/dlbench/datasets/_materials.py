@@ -143,7 +143,7 @@ def _column(entry: Mapping[str, Any], known: tuple[str, ...], what: str, name: s
 
 
 def _energy(value: Any) -> float | None:
-    """None where there is none: JARVIS writes `na`."""
+    """The number; None where there is none (JARVIS writes `na`)."""
     try:
         energy = float(value)
     except (TypeError, ValueError):

@@ -173,5 +173,5 @@ def workload_of(name: str, changes: Iterable[str]) -> Workload:
 def _workload_of(
     name: str, changes: tuple[str, ...], _search_path: tuple[Extension, ...]
 ) -> Workload:
-    """Made once: trials are planned by the thousand."""
+    """Made once, because there may be thousands of trials."""
     return changed(name, parsed(changes), "plan.jsonl")

@@ -41,7 +41,7 @@ FORMULAS = {
 
 
 def flops(graph: Mapping[str, Any]) -> int:
-    """Of the whole graph, for one row."""
+    """The arithmetic of the whole graph, for one row."""
     return sum(flops_by_node(graph).values())
 
 

@@ -334,7 +334,7 @@ class Graph:
         detector: Mapping[str, Any],
         name: str | None = None,
     ) -> str:
-        """Regions of one image, found in NumPy between two parts of the model: its value is they.
+        """Regions of one image, found in NumPy between two parts of the model; they are its value.
 
         `NAME:wy` and `NAME:wx` are for `roialign`; `NAME:labels`, `NAME:deltas` and their weights
         are what losses hold the regions against. `detector` has the numbers of `detectors.detector`

@@ -153,7 +153,7 @@ def starting_notes(trials: Sequence[Trial], start: Weights) -> Iterator[str]:
 
 
 def _usual_repeats(suite: Suite, contenders: Sequence[Trial]) -> int:
-    """As many as there are seeds; else what the test needs."""
+    """As many as there are seeds in a list; else as many as the test needs."""
     if isinstance(suite.seeds, tuple):
         return len(suite.seeds)
     return repeats_needed(most_compared(contenders))
@@ -242,7 +242,7 @@ def _merged(suite: Suite, choices: Choices) -> Suite:
 
 
 def _seeds(suite: Suite, choices: Choices) -> tuple[int, ...] | str | None:
-    """What the user says of the seeds; None: nothing."""
+    """The seeds that the user chose; None: those of the suite."""
     listed = isinstance(suite.seeds, tuple)
     if choices.seeds is None:
         return EACH if listed and (choices.seed is not None or choices.until) else None

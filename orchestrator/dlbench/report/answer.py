@@ -238,7 +238,7 @@ def _workloads(material: Material) -> str:
 
 
 def _lead(times: Comparison, best: str) -> str:
-    """How far ahead of the next one it may be compared with."""
+    """How far it is ahead of the next one that it may be compared with."""
     for name in times.ranking[1:]:
         verdict = times.between(best, name)
         if verdict is not None and verdict.effect:

@@ -72,7 +72,7 @@ def weaknesses(material: Material, group: Group) -> tuple[str, ...]:
 
 
 def marks(material: Material, group: Group) -> tuple[str, ...]:
-    """The same in two words each."""
+    """What weakens the times of a group, in two words each."""
     found = [finding.concern.value for finding in _findings(material, group)]
     return tuple(dict.fromkeys([*found, *machine_notes(group)]))
 

@@ -191,7 +191,7 @@ class Material:
 
     @cached_property
     def _alpha(self) -> float:
-        """Of each question."""
+        """The alpha of each question."""
         return self.rate.of_each(self.results, [metric.column for metric in self.tested])
 
     def error_rate(self, metrics: Sequence[Metric]) -> str:

@@ -6,7 +6,6 @@ One failed trial never stops the campaign; Ctrl-C ends the running trial, record
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -59,7 +58,7 @@ from dlbench.running.resumable import check_extensible, check_machine
 from dlbench.running.workshop import Workshop
 from dlbench.statistics.looks import alpha_at_look
 from dlbench.weights import store as weights_store
-from dlbench.whole_files import write_whole
+from dlbench.whole_files import write_json
 
 
 @dataclass(frozen=True)
@@ -264,7 +263,7 @@ def _run_rest(run: CampaignRun) -> bool:
 
 
 def _contender(trial: Trial) -> tuple[object, ...]:
-    """What has one certificate."""
+    """What decides which certificate a trial needs."""
     what = trial.workload, to_be_proven(trial.changes, trial.confounds)
     return trial.release, trial.variant, trial.device, trial.gpus, *what, trial.deterministic
 
@@ -301,7 +300,7 @@ def _certify(run: CampaignRun, trials: Sequence[Trial]) -> None:
         )
         run.certificates[_contender(trial)] = certificate
         folder.mkdir(exist_ok=True)
-        write_whole(folder / f"{certificate.key}.json", json.dumps(certificate.to_json(), indent=1))
+        write_json(folder / f"{certificate.key}.json", certificate.to_json())
         run.observer.certified(certificate)
 
 

@@ -6,7 +6,6 @@ of training. It is made once for each release, graph, engine and version of the 
 
 from __future__ import annotations
 
-import json
 import shutil
 from contextlib import ExitStack
 from dataclasses import replace
@@ -29,7 +28,7 @@ from dlbench.planning.trial import Trial
 from dlbench.running.execute import execute
 from dlbench.running.jobs import job_of, request_of, software
 from dlbench.running.workshop import Workshop
-from dlbench.whole_files import write_whole
+from dlbench.whole_files import write_json
 from dlbench.workloads import Workload
 
 _SEED = 1
@@ -132,7 +131,7 @@ def certify(
             confounds=confounds,
         )
         if whole:
-            write_whole(kept, json.dumps(certificate.to_json(), indent=1))
+            write_json(kept, certificate.to_json())
         return certificate
 
 

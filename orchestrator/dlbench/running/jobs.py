@@ -5,7 +5,6 @@ All three are made here alone, for trials and for certificates.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -25,7 +24,7 @@ from dlbench.planning.rows import used_rows
 from dlbench.planning.trial import Trial
 from dlbench.running.bench_code import bench_digest, bench_folder
 from dlbench.weights import store as weights_store
-from dlbench.whole_files import write_whole
+from dlbench.whole_files import write_json
 
 
 def software(release: Release, device: str) -> dict[str, Any]:
@@ -129,7 +128,7 @@ def _cores(trial: Trial) -> int | None:
 
 
 def _given(gpus: tuple[str, ...]) -> dict[str, str]:
-    """What bench holds the GPUs against that it sees."""
+    """The digests that bench compares with those of the GPUs that it sees."""
     known = digests(gpus) if gpus else ()
     return {"BENCH_GPUS": ",".join(known)} if known else {}
 
@@ -148,7 +147,7 @@ def request_of(
     """The request to run the job in `folder`, where job.json and out/ are made for it."""
     release = releases.find(trial.release)
     (folder / "out").mkdir(parents=True)
-    write_whole(folder / "job.json", json.dumps(job, indent=1))
+    write_json(folder / "job.json", job)
     return Request(
         trial=trial.id,
         campaign=campaign,

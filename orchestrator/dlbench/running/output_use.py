@@ -21,7 +21,7 @@ _LATEST_S = 2.0
 _SHARE = 0.005
 """Of the time, for looking."""
 _MUCH = 0.1
-"""Of the limit, within one look and the next: it grows fast."""
+"""A share of the limit: who writes so much from one look to the next writes fast."""
 
 
 class OutputUse:

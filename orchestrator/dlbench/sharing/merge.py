@@ -27,7 +27,7 @@ from dlbench.campaigns.trial_result import VERSION
 from dlbench.errors import UserError
 from dlbench.formats import digest
 from dlbench.planning.trial import MOST_TRIALS
-from dlbench.whole_files import whole_folder, write_whole
+from dlbench.whole_files import whole_folder, write_json, write_whole
 
 _MEASURED = ("started", "outcome", "wall_s", "metrics", "resources", "curve", "phases", "scale")
 
@@ -75,8 +75,7 @@ def merge(campaigns: Sequence[Path], out: Path) -> MergeSummary:
             )
         plan = "".join(json.dumps(line) + "\n" for line in kept.plan)
         write_whole(making / "plan.jsonl", plan)
-        about = json.dumps(_about(sources, every, kept).to_json(), indent=1)
-        write_whole(making / "campaign.json", about)
+        write_json(making / "campaign.json", _about(sources, every, kept).to_json())
     return MergeSummary(out, len(kept.plan), kept.twice, kept.unfinished, len(every))
 
 
@@ -162,7 +161,7 @@ def _certificate(source: CampaignSource, making: Path, key: str, machine: str) -
     if target.exists() and read_certificate(target) != certificate:
         key = f"{key[:40]}-{machine[:16] or 'other'}"
         target = making / "certificates" / f"{key}.json"
-    write_whole(target, json.dumps(replace(certificate, key=key).to_json(), indent=1))
+    write_json(target, replace(certificate, key=key).to_json())
     return key
 
 
@@ -177,4 +176,4 @@ def _copy(planned: PlannedTrial, target: Path, content: dict[str, Any]) -> None:
         if array is not None:
             with array, (target / name).open("wb") as copy:
                 shutil.copyfileobj(array, copy)
-    write_whole(target / RESULT, json.dumps({"v": VERSION, **content}, indent=1))
+    write_json(target / RESULT, {"v": VERSION, **content})

@@ -21,7 +21,7 @@ from dlbench.statistics.words import number
 
 @dataclass(frozen=True)
 class Effect:
-    """Of the first group against the second."""
+    """How much the first group differs from the second."""
 
     kind: Kind
     estimate: float

@@ -21,7 +21,7 @@ class Evidence:
 
     @property
     def p(self) -> float:
-        """Two-sided: of a verdict, whichever way it goes."""
+        """The two-sided p-value of a verdict, for the statement or against it."""
         return min(1.0, 2 * min(self.for_it, self.against))
 
     @property
@@ -30,7 +30,7 @@ class Evidence:
         return (self.for_it < self.against) - (self.for_it > self.against)
 
     def denied(self) -> Evidence:
-        """Of the statement's opposite."""
+        """The evidence for the opposite of the statement."""
         return Evidence(self.against, self.for_it)
 
 

@@ -37,7 +37,7 @@ class Decision(Enum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """On the first group against the second."""
+    """What is said of the first group against the second."""
 
     first: str
     second: str

@@ -34,7 +34,7 @@ Shapes = dict[str, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Fit:
-    """How a file goes with a graph."""
+    """Which parameters of a graph a file has."""
 
     given: tuple[str, ...]
     """Parameters that come from the file, in the graph's order."""

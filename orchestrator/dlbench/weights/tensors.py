@@ -30,7 +30,7 @@ class Tensor:
 
     @property
     def bytes(self) -> int:
-        """In the file."""
+        """Its size in the file."""
         return int(self.values.size) * (2 if self.stored == "bfloat16" else self.values.itemsize)
 
 
@@ -67,7 +67,7 @@ def checked_shape(shape: object, name: str) -> tuple[int, ...]:
 
 
 def bytes_of(stored: str) -> int:
-    """Of one number of this type in a file."""
+    """How many a number of this type takes in a file."""
     return 2 if stored == "bfloat16" else np.dtype(stored).itemsize
 
 

@@ -136,7 +136,7 @@ def _first(content: bytes) -> tuple[Any, int]:
 
 
 def _named(value: Any) -> str:
-    """What a call calls, for a sentence."""
+    """The name of what a call would call, for a message."""
     what = value.what
     if isinstance(what, Name) and isinstance(what.module, str) and isinstance(what.name, str):
         return shown(f"{what.module}.{what.name}")
@@ -165,7 +165,7 @@ def _storage_of(value: Any, name: object) -> _Storage:
 
 
 def _arguments(value: Call, name: object) -> tuple[Any, ...]:
-    """Those of the function that makes a tensor of a storage."""
+    """The arguments of the function that makes a tensor from a storage."""
     for _ in range(2):  # a parameter is a tensor in a wrapper
         arguments = value.arguments
         if value.what == Name("torch._utils", "_rebuild_parameter") and isinstance(

@@ -51,7 +51,7 @@ def read_recipe(table: Table, outputs: Collection[str]) -> dict[str, Any]:
 
 
 def _written(table: Table, key: str, kind: type) -> dict[str, Any]:
-    """The key, where somebody wrote it."""
+    """The key and its value, if they were written; else nothing."""
     return {} if table.values.get(key) is None else {key: table.get(key, kind)}
 
 

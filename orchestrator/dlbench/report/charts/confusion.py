@@ -77,7 +77,7 @@ def confusion(material: Material) -> tuple[Chart | None, list[str]]:
 
 
 def _labels_of(record: TrialRecord) -> _Labels | None:
-    """Of a job that is scored by accuracy."""
+    """The labels of a job that is scored by accuracy; None: it is not."""
     try:
         content = record.job()
         if any(one["name"] == "test-is-training" for one in content.get("confounds", ())):
