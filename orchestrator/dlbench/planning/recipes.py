@@ -121,6 +121,15 @@ def metric(
     return {**own, **{key: value for key, value in more.items() if value is not None}}
 
 
+def classification(**own: Any) -> Recipe:
+    """The recipe of a model that gives each row one label: `logits`, held against `label`."""
+    return recipe(
+        losses=[loss("softmax-cross-entropy", "logits", "label")],
+        metrics=[metric("accuracy", "logits", "label")],
+        **own,
+    )
+
+
 def sgd(
     lr: float, *, momentum: float = 0.0, nesterov: bool = False, weight_decay: float = 0.0
 ) -> Optimizer:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from dlbench.planning import recipes
 from dlbench.planning.graph import Graph, Shape
-from dlbench.planning.recipes import Recipe, loss, metric, recipe, sgd
+from dlbench.planning.recipes import Recipe, sgd
 
 
 def mnist_cnn(
@@ -68,11 +69,6 @@ def imdb_lstm(name: str, length: int, vocabulary: int, width: int, units: int) -
 def classification(
     epochs: int, batch: int = 128, lr: float = 0.01, momentum: float = 0.5
 ) -> Recipe:
-    """The study's recipe for images: SGD with momentum, cross-entropy, accuracy."""
-    return recipe(
-        batch=batch,
-        epochs=epochs,
-        optimizer=sgd(lr, momentum=momentum),
-        losses=[loss("softmax-cross-entropy", "logits", "label")],
-        metrics=[metric("accuracy", "logits", "label")],
-    )
+    """The study's recipe for images: SGD with momentum."""
+    optimizer = sgd(lr, momentum=momentum)
+    return recipes.classification(batch=batch, epochs=epochs, optimizer=optimizer)

@@ -8,7 +8,7 @@ their last layers normalise single pixels, and a hundred such layers magnify rou
 
 from __future__ import annotations
 
-from dlbench.planning.recipes import Optimizer, Recipe, adam, loss, metric, recipe, sgd
+from dlbench.planning.recipes import Recipe, adam, classification, sgd
 from dlbench.workloads import Workload
 from dlbench.workloads._densenet import densenet121
 from dlbench.workloads._resnet import resnet18, resnet50
@@ -18,20 +18,9 @@ _TASK = "image classification"
 _NARROW = (4, 6, 8, 8)
 
 
-def _recipe(batch: int, epochs: int, optimizer: Optimizer, *, shuffle: bool = True) -> Recipe:
-    return recipe(
-        batch=batch,
-        epochs=epochs,
-        optimizer=optimizer,
-        losses=[loss("softmax-cross-entropy", "logits", "label")],
-        metrics=[metric("accuracy", "logits", "label")],
-        shuffle=shuffle,
-    )
-
-
 def _searched() -> Recipe:
     """A point within the ranges that zvyagin2021 searched: Adam, never shuffled, 50 epochs."""
-    return _recipe(128, 50, adam(1e-3), shuffle=False)
+    return classification(batch=128, epochs=50, optimizer=adam(1e-3), shuffle=False)
 
 
 WORKLOADS = (
@@ -40,7 +29,7 @@ WORKLOADS = (
         task=_TASK,
         dataset="cifar10",
         graph=resnet18("cifar10-resnet18", 10),
-        recipe=_recipe(64, 200, sgd(1e-3)),
+        recipe=classification(batch=64, epochs=200, optimizer=sgd(1e-3)),
         about="Colour images, 32x32: ResNet-18 for small images",
         source="tian2020, the PyTorch code: 3x3 convolution in front, no pooling; 11,173,962",
         proof=resnet18("cifar10-resnet18-proof", 10, _NARROW),
@@ -71,7 +60,7 @@ WORKLOADS = (
         task=_TASK,
         dataset="cifar10",
         graph=small_vgg16("cifar10-vgg16-bn", 10),
-        recipe=_recipe(64, 200, sgd(1e-3)),
+        recipe=classification(batch=64, epochs=200, optimizer=sgd(1e-3)),
         about="Colour images, 32x32: VGG16 for small images, batch normalisation and dropout",
         source="tian2020, section 6.2, which has batch normalisation and dropout of .3 to .5; where"
         " they stand is from S. Liu and W. Deng, 2015, the recipe that of its ResNet-18;"
@@ -93,7 +82,7 @@ WORKLOADS = (
         task=_TASK,
         dataset="imagenet80",
         graph=vgg16("imagenet80-vgg16", 80, 1000),
-        recipe=_recipe(32, 200, sgd(1e-3)),
+        recipe=classification(batch=32, epochs=200, optimizer=sgd(1e-3)),
         about="Photographs of a thousand classes, 80x80: VGG16 with dropout",
         source="tian2020: torchvision's VGG16 (138,357,544) without its adaptive pooling, which"
         " repeats 2x2 values in 7x7 places; 43,985,704",
