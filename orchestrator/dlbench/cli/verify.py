@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +14,7 @@ from dlbench.cli.options import Device, Engine, Framework, Releases, named
 if TYPE_CHECKING:
     from dlbench.campaigns.certificate_file import Certificate
     from dlbench.environments.progress import Step
+    from dlbench.environments.releases import Release
     from dlbench.running.workshop import Workshop
 
 
@@ -63,45 +64,18 @@ def verify(
     dlbench verify --gpu all --record
     """
     from dlbench.cli.console import print_json
-    from dlbench.environments import releases as known_releases
     from dlbench.errors import UserError, unknown
     from dlbench.host import gpu_preflight, verified
     from dlbench.planning.option_values import parse_gpus
-    from dlbench.planning.plan import DEVICES, SETTINGS, find_contender
+    from dlbench.planning.plan import SETTINGS
     from dlbench.running.certificates import certify
     from dlbench.running.workshop import open_workshop
     from dlbench.workloads import find, workloads
 
     if setting not in SETTINGS:
         raise unknown("setting", setting, SETTINGS)
-    if gpu in ("none", "each"):
-        raise UserError(
-            f"`dlbench verify` takes no `--gpu {gpu}`.",
-            "Leave it out to prove on the CPU."
-            if gpu == "none"
-            else "Prove on one GPU after the other: `--gpu 0`, then `--gpu 1`.",
-        )
-    if gpu is not None:
-        device = "gpu"
-    for word in (device, build or device):
-        if word not in DEVICES:
-            raise unknown("device", word, DEVICES)
-    packages = build or device
-    if (packages, device) == ("cpu", "gpu"):
-        raise UserError("CPU packages can't be proven on a GPU.", "Leave out --build.")
-    names = named(releases, framework) or [
-        f"{release.name}:{variant}"
-        for release in known_releases.load_releases()
-        for variant in release.variants
-        if packages in release.devices
-    ]
-    contenders = [find_contender(name) for name in names]
-    if record:  # what is recorded of a release is recorded of all its ways to train
-        contenders = [
-            (release, variant)
-            for release in {release.name: release for release, _ in contenders}.values()
-            for variant in release.variants
-        ]
+    device, packages = _device_and_packages(device, build, gpu)
+    contenders = _contenders(named(releases, framework), packages, every_variant=record)
     chosen = [find(name) for name in workload] if workload else list(workloads().values())
     gpus = gpu_preflight.in_order(parse_gpus(gpu)) if device == "gpu" else ()
     workshop = open_workshop(engine)
@@ -170,6 +144,45 @@ def verify(
     # native proves nothing: what differs there is the answer, not a failure
     answered = all(entry["passed"] or (setting == "native" and entry["checks"]) for entry in done)
     raise typer.Exit(0 if answered else 1)
+
+
+def _device_and_packages(device: str, build: str | None, gpu: str | None) -> tuple[str, str]:
+    """The device to prove on, and the device whose packages are proven."""
+    from dlbench.errors import UserError, unknown
+    from dlbench.planning.plan import DEVICES
+
+    if gpu in ("none", "each"):
+        raise UserError(
+            f"`dlbench verify` takes no `--gpu {gpu}`.",
+            "Leave it out to prove on the CPU."
+            if gpu == "none"
+            else "Prove on one GPU after the other: `--gpu 0`, then `--gpu 1`.",
+        )
+    if gpu is not None:
+        device = "gpu"
+    packages = build or device
+    for word in (device, packages):
+        if word not in DEVICES:
+            raise unknown("device", word, DEVICES)
+    if (packages, device) == ("cpu", "gpu"):
+        raise UserError("CPU packages can't be proven on a GPU.", "Leave out --build.")
+    return device, packages
+
+
+def _contenders(
+    names: Sequence[str], packages: str, *, every_variant: bool
+) -> list[tuple[Release, str]]:
+    """The named ones, or all that have such packages; what is recorded of a release is recorded of
+    `every_variant` of it."""
+    from dlbench.environments.releases import load_releases
+    from dlbench.planning.plan import find_contender
+
+    contenders = [find_contender(name) for name in names]
+    if names and not every_variant:
+        return contenders
+    named = {release.name: release for release, _ in contenders}
+    chosen = named.values() if names else [r for r in load_releases() if packages in r.devices]
+    return [(release, variant) for release in chosen for variant in release.variants]
 
 
 def _announce(names: list[str], packages: str, workshop: Workshop) -> None:
