@@ -35,7 +35,9 @@ TRIALS = (
     Column("variant", "the way of training, such as eager", pl.String),
     Column("point", "the values of what is swept, such as batch=8; else empty", pl.String),
     Column("kernels", "deterministic where such were asked for; else empty", pl.String),
-    Column("switches_cover", "the devices that its switches for that act on", pl.String),
+    Column(
+        "switches_cover", "the devices for which it can ask for deterministic kernels", pl.String
+    ),
     Column("seed", "what pairs trials of different releases", pl.Int64),
     Column("repeat", "which repeat, from 0", pl.Int64),
     Column("round", "which interleaved round, from 0", pl.Int64),
@@ -75,7 +77,7 @@ TRIALS = (
     Column("predictions_sha256", "digest of its predictions of the test split", pl.String),
     Column("losses_sha256", "digest of the losses of all its steps", pl.String),
     Column("lock", "digest of the environment's lock", pl.String),
-    Column("confounds", "what of a study's code was put back into it; else empty", pl.String),
+    Column("confounds", "the faults of a study that were put into it; else empty", pl.String),
 )
 """What every trial has. Metrics and resources follow."""
 
@@ -128,7 +130,7 @@ METRICS = (
     ),
     Column("latency_ms_median", "time of a prediction of one row, median"),
     Column("latency_ms_p99", "time that 99 % of the predictions of one row took at most"),
-    Column("best_epoch", "whose weights the result is of"),
+    Column("best_epoch", "the epoch whose weights gave the result"),
     Column("save_s", "phase save"),
     Column("step_ms_median", "median of the steady steps"),
     Column("step_ms_mean", "mean of the steady steps"),

@@ -41,7 +41,7 @@ def fewer_cores(groups: Sequence[Group]) -> Iterator[str]:
         rest = listing(others) if len(others) < 3 else f"{len(others)} others"
         yield (
             f"Unequal cores: {listing(names)} ran on {_cores(number)}, {rest} on {most:g}."
-            f" Their times are not of equal cores{hint}."
+            f" Their times do not tell who is faster on equal cores{hint}."
         )
     if most <= 1:
         return

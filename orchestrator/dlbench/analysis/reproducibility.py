@@ -115,7 +115,7 @@ def _apart(repeats: Repeats, with_case: bool) -> str:
     device = str(repeats.group.rows[0]["device"]).partition(":")[0]
     covered = str(repeats.group.rows[0]["switches_cover"] or "").split()
     if repeats.deterministic and device not in covered:
-        why = f" What it documents for that is not for kernels of a {device.upper()}."
+        why = f" Its switches for deterministic kernels do not cover a {device.upper()}."
     return f"{what}, {loss}{spread}.{why}"
 
 

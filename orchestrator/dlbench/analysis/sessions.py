@@ -69,9 +69,9 @@ def session_notes(case: Case, metric: Metric, verdicts: Sequence[Verdict]) -> It
     )
     found = session_difference(case, metric)
     if found is None:
-        yield "Nobody was measured in two sessions, so nothing tells how much these differ."
+        yield "No contender was measured in two sessions: how much these differ is not known."
     else:
-        yield f"{_differs(found, metric)} No smaller difference between sessions means anything."
+        yield f"{_differs(found, metric)} A smaller difference between sessions means nothing."
     baseline = groups[apart[0].second].release
     yield (
         f"Measure the baseline anew in the same campaign: `dlbench run --against {baseline}` puts"

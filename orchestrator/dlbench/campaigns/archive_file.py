@@ -146,4 +146,4 @@ def _copied(archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path) -> st
 
 
 def _refused(path: Path, why: str) -> UserError:
-    return UserError(f"{path} is not a sound archive: {printable(why, 300)}.", "Ask for it again.")
+    return UserError(f"{path} is not a valid archive: {printable(why, 300)}.", "Ask for it again.")

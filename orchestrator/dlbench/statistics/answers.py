@@ -32,11 +32,11 @@ def answer(comparison: Comparison) -> str:
     ]
     if across:
         between = list(dict.fromkeys(reason.value for v in across for reason in v.reasons))
-        said.append(f"Between these there is no comparison: {listing(between)}.")
+        said.append(f"These are not compared with each other: {listing(between)}.")
     if any(v.apart for v in comparison.tested):
         said.append(
-            "Not all of these were measured in the same campaign: part of a difference may be the"
-            " day."
+            "Not all of these were measured in the same campaign: part of a difference may come"
+            " from the day."
         )
     return " ".join(said) or "There are no groups."
 

@@ -27,7 +27,7 @@ MOST_BYTES = 4 << 30
 _NEVER = (1980, 1, 1, 0, 0, 0)
 """When it was made is no part of a file's content."""
 _MOST_NAMED = 3
-CONVERT = "`dlbench weights convert` makes such a file of others."
+CONVERT = "`dlbench weights convert` makes such a file from other formats."
 Graph = Mapping[str, Any]
 Shapes = dict[str, tuple[int, ...]]
 

@@ -85,7 +85,7 @@ def test_other_machines_and_other_scales_are_kept_apart(tmp_path: Path, command:
     said = command("compare", one, two, "--metric", "time")
     assert "a@1 (machine aaaaaa) is fastest: faster than b@1 (machine aaaaaa)" in said.out
     assert "b@1 (machine cccccc) is fastest: faster than a@1 (machine cccccc)" in said.out
-    assert "Between these there is no comparison: different machine." in said.out
+    assert "These are not compared with each other: different machine." in said.out
     longer = write(tmp_path / "longer", [Cell("c@1", around(9.0), epochs=20)], name="longer")
     verdicts = dlbench.open(one, longer).compare("time").pairs()
     assert verdicts["verdict"].to_list().count("not comparable") == 2

@@ -121,8 +121,8 @@ def test_a_difference_between_days_says_that_it_may_be_the_day(tmp_path: Path) -
     one = write(tmp_path / "1", [Cell("a@1", around(1.06))], name="1")
     two = write(tmp_path / "2", [Cell("b@1", around(1.0))], name="2", day="2026-11-18")
     case = dlbench.open(one, two).compare("time").cases[0]
-    assert "part of a difference may be the day" in case.comparison.answer
-    assert any("Nobody was measured in two sessions" in text for text in case.warnings)
+    assert "part of a difference may come from the day" in case.comparison.answer
+    assert any("No contender was measured in two sessions" in text for text in case.warnings)
 
 
 def test_a_campaign_that_was_extended_later_has_two_sessions(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def test_the_day_is_said_and_what_to_do_about_it(
     new = write(tmp_path / "new", cells, name="new", day="2026-11-18")
     said = command("compare", new, "--baseline", old, *CONDITION)
     assert said.code == 1
-    assert "Part of it may be the day: not the same campaign." in said.out
+    assert "Part of it may come from the day: not the same campaign." in said.out
     assert "`dlbench run --against RELEASE` puts it into the same rounds" in said.out
 
 
@@ -80,7 +80,7 @@ def test_two_releases_of_one_campaign(tmp_path: Path, command: Command) -> None:
     assert said.code == 1
     assert "REGRESSION: a@2 (against a@1) on digits-cnn: time > 1.05 is met" in said.out
     assert "ok: a@3 (against a@1) on digits-cnn: time > 1.05 is not met" in said.out
-    assert "Part of it may be the day" not in said.out
+    assert "Part of it may come from the day" not in said.out
     broken = [Cell("a@1", around(1.0)), Cell("a@2", around(1.0), outcome=Outcome.CRASHED)]
     folder = write(tmp_path / "broken", broken)
     assert command("compare", folder, "--against", "a@1", *CONDITION).code == 5

@@ -66,7 +66,7 @@ def test_switches_for_another_device_are_not_hidden(tmp_path: Path) -> None:
     )  # fmt: skip
     text = said(material(tmp_path, asked))
     assert "With --deterministic, loose@1" in text
-    assert "What it documents for that is not for kernels of a CPU." in text
+    assert "Its switches for deterministic kernels do not cover a CPU." in text
 
 
 def test_trials_that_recorded_no_digests_are_not_called_bit_for_bit(tmp_path: Path) -> None:

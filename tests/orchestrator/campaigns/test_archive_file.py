@@ -24,7 +24,7 @@ def test_a_refused_archive_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Mo
         archive.writestr("odd", "one")
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    with pytest.raises(UserError, match="is not a sound archive"):
+    with pytest.raises(UserError, match="is not a valid archive"):
         dlbench.open(tmp_path / "c.dlbench")
     assert not list((tmp_path / "temporary").iterdir())
 

@@ -253,7 +253,7 @@ def test_two_machines_get_an_answer_each() -> None:
     said = compare(groups).answer
     assert "a is fastest: faster than b" in said
     assert "c is fastest: faster than d" in said
-    assert said.endswith("Between these there is no comparison: different machine.")
+    assert said.endswith("These are not compared with each other: different machine.")
 
 
 def test_the_same_data_give_the_same_report() -> None:
@@ -337,7 +337,7 @@ def test_only_runs_of_one_session_are_compared_where_there_are_such() -> None:
     )
     apart = compare({"both": both, "other": elsewhere})
     assert apart.verdicts[0].apart
-    assert "not measured in the same campaign: part of it may be the day" in (
+    assert "not measured in the same campaign: part of it may come from the day" in (
         apart.verdicts[0].sentence
     )
     assert "Not all of these were measured in the same campaign" in apart.answer
