@@ -35,9 +35,7 @@ TRIALS = (
     Column("variant", "the way of training, such as eager", pl.String),
     Column("point", "the values of what is swept, such as batch=8; else empty", pl.String),
     Column("kernels", "deterministic where such were asked for; else empty", pl.String),
-    Column(
-        "switches_cover", "the devices for which it can ask for deterministic kernels", pl.String
-    ),
+    Column("switches_cover", "the devices that its switches for such kernels cover", pl.String),
     Column("seed", "what pairs trials of different releases", pl.Int64),
     Column("repeat", "which repeat, from 0", pl.Int64),
     Column("round", "which interleaved round, from 0", pl.Int64),

@@ -188,9 +188,7 @@ KNOWN = (
 
 _BY_COLUMN = {metric.column: metric for metric in KNOWN}
 _BY_ALIAS = {metric.alias: metric for metric in KNOWN if metric.alias}
-_SOME = (
-    "Metrics are time, step_ms, throughput, accuracy, memory, cpu and more: `dlbench list metrics`."
-)
+_SOME = "`dlbench list metrics` shows them all: time, step_ms, throughput, accuracy, memory, …"
 _ERRORS = ("loss", "error", "mae", "mse", "perplexity")
 _DESCRIPTIONS = frozenset(column.name for column in TRIALS if column.name != "wall_s") | {
     "epochs", "steps", "samples", "decoded_rows", "resource_source", "resource_samples",

@@ -199,11 +199,9 @@ class ThresholdResult:
         seen = f"the {what} to the baseline is {effect.from_first()}"
         if self.verdict.failures:
             seen += f" among the runs that finished (failed: {self.verdict.failures})"
-        apart = (
-            " Part of it may come from the day: not the same campaign."
-            if self.verdict.apart
-            else ""
-        )
+        apart = ""
+        if self.verdict.apart:
+            apart = " Part of it may come from the day: not the same campaign."
         match self.outcome:
             case ThresholdOutcome.NOT_MET:
                 wide = any(map(self.threshold.beyond, self._ends))

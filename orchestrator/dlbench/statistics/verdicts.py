@@ -76,9 +76,7 @@ class Verdict:
         if any(self.left_out):
             tail = f" ({count(sum(self.left_out), 'run')} without a partner left out)"
         if self.apart:
-            tail += (
-                ". They were not measured in the same campaign: part of it may come from the day"
-            )
+            tail += ". Not measured in the same campaign: part of it may come from the day"
         return f"{self._said()}{tail}."
 
     @property

@@ -337,7 +337,7 @@ def test_only_runs_of_one_session_are_compared_where_there_are_such() -> None:
     )
     apart = compare({"both": both, "other": elsewhere})
     assert apart.verdicts[0].apart
-    assert "not measured in the same campaign: part of it may come from the day" in (
+    assert "Not measured in the same campaign: part of it may come from the day" in (
         apart.verdicts[0].sentence
     )
     assert "Not all of these were measured in the same campaign" in apart.answer
