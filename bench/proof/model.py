@@ -10,6 +10,8 @@ from bench.proof.noise import FACTOR, DisturbedBackward, largest
 from bench.reference.model import Reference
 from bench.trial import options_of
 
+_DISTURBED = 4
+"""Copies that are moved by rounding: of a single value, one may be moved by nothing."""
 _CHOICES = 6
 """Times that maxima choose anew among equal values."""
 
@@ -151,9 +153,11 @@ def kinks(sides):
             batch[spec["target"]] = np.where(zero, 0, target).astype(target.dtype)
     (loss, wanted, _), other = exact.backward(batch), single.backward(batch)
     usual = sides.wanted_gradients()[1][1]  # where nothing is zero
-    moved = DisturbedBackward(sides.plain, sides.recipe, 5)
-    moved.load(start)
-    copies = other[1], moved.backward(batch)[1]
+    copies = [other[1]]
+    for seed in range(_DISTURBED):
+        moved = DisturbedBackward(sides.plain, sides.recipe, seed)
+        moved.load(start)
+        copies.append(moved.backward(batch)[1])
     spreads = {
         (node, name): max(
             [largest(value - copy[node][name]) for copy in copies] + [usual[node, name]]

@@ -27,6 +27,8 @@ _LARGEST_WEIGHT = 1e4
 
 A loss that is large from the first step on does not say so: it is held against that one.
 """
+_LARGEST_GRADIENT = 1e18
+"""Its square is what float32 can just hold."""
 
 _AS_STATED = 3
 """Times that a walk begins again with the recipe's own steps; after that each time with a tenth of
@@ -152,9 +154,13 @@ class Walk:
         made shorter when that has been seen a few times.
         """
         exact = self.reference.backward(batch)
-        size = max(largest(v) for values in self.weights.values() for v in values.values())
+        size, slope = (
+            max([largest(v) for values in each.values() for v in values.values()] or [0.0])
+            for each in (self.weights, exact[1])
+        )
         first = abs(self.wanted_losses[0]) if self.wanted_losses else np.inf
-        if abs(exact[0]) < max(_LARGEST_LOSS, 1e4 * first) and size < _LARGEST_WEIGHT:
+        finite = size < _LARGEST_WEIGHT and slope < _LARGEST_GRADIENT
+        if abs(exact[0]) < max(_LARGEST_LOSS, 1e4 * first) and finite:
             return exact, False
         self.ended()
         self.began_again += 1
