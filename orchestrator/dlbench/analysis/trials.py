@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
@@ -113,7 +113,9 @@ def _row(name: str, planned: PlannedTrial, content: dict[str, Any]) -> dict[str,
     model, stack, cores = (content.get(key, {}) for key in ("model", "stack", "cores"))
     ended_with = content.get("ended_with", {})
     confounds = content.get("confounds") or planned.trial.confounds
-    row = _renamed(content["metrics"], _TAKEN)
+    # metrics are named by workloads: one that is called like a column of ours gives way
+    metrics = content["metrics"].items()
+    row = {f"metric_{key}" if key in _TAKEN else key: value for key, value in metrics}
     row |= {key: value for key, value in resources.items() if key not in ("per_phase", "samples")}
     row |= {own: resources.get(theirs) for own, theirs in _RESOURCE.items()}
     row |= {key: content.get(key) for key in _PLAIN}
@@ -146,11 +148,6 @@ def _row(name: str, planned: PlannedTrial, content: dict[str, Any]) -> dict[str,
     }
     row.pop("source", None)
     return row
-
-
-def _renamed(metrics: dict[str, Any], taken: Iterable[str]) -> dict[str, Any]:
-    """Metrics are named by workloads: one that is called like a column of ours gives way."""
-    return {f"metric_{key}" if key in taken else key: value for key, value in metrics.items()}
 
 
 def _frame(rows: list[dict[str, Any]], fixed: dict[str, Any]) -> pl.DataFrame:

@@ -19,8 +19,8 @@ from typing import Any, Literal
 import numpy as np
 
 from dlbench import paths
-from dlbench.datasets import Arrays, Dataset, Source, _obtaining
-from dlbench.datasets._obtaining import Progress, file_hash
+from dlbench.datasets import Arrays, Dataset, Source, _official_files
+from dlbench.datasets._official_files import Progress, file_hash
 from dlbench.errors import UserError
 
 VERSION = 1
@@ -119,7 +119,7 @@ def prepare(
         if source == "synthetic":
             arrays = dataset.synthetic(*dataset.rows)
         else:
-            arrays = dataset.convert(_obtaining.downloaded(dataset, say))
+            arrays = dataset.convert(_official_files.downloaded(dataset, say))
         _write(dataset, source, arrays, folder)
     return verify(dataset, source)
 
@@ -139,10 +139,10 @@ def prepare_from(dataset: Dataset, files: Path, say: Progress = lambda _: None) 
     if not files.is_dir():
         raise UserError(f"{files} is not a folder.", "Name the folder that holds the files.")
     arrays, official = None, False
-    if dataset.from_folder and not _obtaining.has_files(dataset, files):
+    if dataset.from_folder and not _official_files.has_files(dataset, files):
         arrays = dataset.from_folder(files)
     if arrays is None:
-        form, found = _obtaining.found(dataset, files, say)
+        form, found = _official_files.found(dataset, files, say)
         arrays = form.convert(found)
         official = all(item.checksum for item in form.files)
     rows = _rows(arrays["train"]), _rows(arrays["test"])

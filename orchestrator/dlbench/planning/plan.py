@@ -36,6 +36,8 @@ from dlbench.weights.store import Weights
 
 DEVICES = ("cpu", "gpu")
 SETTINGS = ("matched", "native")
+_OF_BOTH = ("workloads", "devices", "settings", "repeats", "seed", "data", "time_limit")
+"""What a suite says, and a user may say otherwise under the same name."""
 _MOST_CPUS = 10_000
 _LABEL = re.compile(r"[^\W_][\w .-]{0,59}")
 """It becomes part of a folder's name."""
@@ -197,15 +199,9 @@ def _merged(suite: Suite, choices: Choices) -> Suite:
         named = read_share(choices.scale) is None
         suite = suite.at(choices.scale) if named else replace(suite, scale=choices.scale)
     changes: dict[str, Any] = {
+        **{name: getattr(choices, name) for name in _OF_BOTH},
         "releases": (*(choices.frameworks or suite.releases), *choices.against),
-        "workloads": choices.workloads,
-        "devices": choices.devices,
-        "settings": choices.settings,
-        "repeats": choices.repeats,
-        "seed": choices.seed,
         "seeds": _seeds(suite, choices),
-        "data": choices.data,
-        "time_limit": choices.time_limit,
         "inference": choices.inference or None,
         "save": choices.save or None,
     }

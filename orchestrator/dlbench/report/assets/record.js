@@ -20,7 +20,7 @@ function rowsOf(group) {
 const shown = (value) => (value === null ? "" : typeof value === "number" && !Number.isInteger(value) ? number(value) : String(value));
 
 /** The trials of a group as a table. */
-export function trialTable(group) {
+function trialTable(group) {
   const own = rowsOf(group);
   const names = trials.names.filter((name) => name !== "group");
   const lines = own.map((i) => el("tr", { class: trials.columns.outcome[i] === "ok" ? "" : "bad" },
