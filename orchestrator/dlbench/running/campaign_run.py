@@ -44,7 +44,6 @@ from dlbench.running.campaign_observer import CampaignObserver
 from dlbench.running.certificates import certify
 from dlbench.running.execute import Execution, execute
 from dlbench.running.jobs import identified, job_of, request_of
-from dlbench.running.leader import leader_is_known
 from dlbench.running.preparation import (
     Environments,
     GpuImpossible,
@@ -220,11 +219,24 @@ def _finish(run: CampaignRun) -> CampaignEnd:
                 interrupted = _run_rest(run)
                 continue
             level = alpha_at_look(ALPHA, number, len(about.looks))
-            known = leader_is_known(campaign.folder, level)
+            known = _leader_is_known(campaign, level)
             about = replace(about, looked=(*about.looked, known))
             campaign.write_about(about)
             run.observer.looked(repeats, known)
     return CampaignEnd(campaign, tuple(campaign.results()), interrupted)
+
+
+def _leader_is_known(campaign: Campaign, alpha: float) -> bool:
+    """Whether in each case one contender is shown to train faster than all the others."""
+    from dlbench.analysis.metrics import TRAINING
+    from dlbench.analysis.results import open_results
+
+    try:
+        results = open_results(campaign.folder)
+        compared = results.compare(TRAINING.column, alpha=alpha, stability=False)
+    except UserError:  # no trial has a training time
+        return False
+    return all(case.comparison.leader for case in compared.cases)
 
 
 def _add_rounds(run: CampaignRun, repeats: int) -> bool:
