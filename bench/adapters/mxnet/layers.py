@@ -6,10 +6,13 @@ from mxnet.gluon import nn, rnn
 from bench.adapters import fused
 from bench.adapters.base import spent_after
 from bench.adapters.channels_first import symmetric
+from bench.libraries import find
 from bench.ops import owner, shapes_of, sources, states_read
 from bench.weights import is_frozen
 
 _RELEASE = tuple(int(part) for part in mx.__version__.split(".")[:2])
+_BLOCKS = _RELEASE >= (1, 9) or find(r"libmkldnn") is not None
+"""Whether it has oneDNN, or MKL-DNN as it was called."""
 _LOWEST = -3e38  # below any value, and within what MXNet reads as a float32
 
 
@@ -255,9 +258,9 @@ def _flatten(F, layers, node, inputs, values):
 
 
 def _concat(F, layers, node, inputs, values):
-    if layers.rank(node) == 3 and _RELEASE >= (1, 9) and _cuts_blocks(layers, node):
-        flat = F.concat(*[F.reshape(x, (0, 0, -1)) for x in inputs], dim=1)
-        return F.reshape_like(flat, inputs[0], lhs_begin=2, lhs_end=3, rhs_begin=2, rhs_end=4)
+    if layers.rank(node) == 3 and _BLOCKS and _cuts_blocks(layers, node):
+        y = F.concat(*[F.expand_dims(x, axis=4) for x in inputs], dim=1)
+        return F.reshape(y, (0, 0, 0, -1))
     y = F.concat(*inputs, dim=_channels(layers.rank(node)))
     # where the first vector is a single number, 1.9.1 gives a transposed array, and its softmax
     # behind that kills the process; a flattened array is an ordinary one again
@@ -265,9 +268,8 @@ def _concat(F, layers, node, inputs, values):
 
 
 def _cuts_blocks(layers, node):
-    """Whether oneDNN can't cut the gradient of a concatenation of images ("could not construct a
-    sub-memory"): it keeps channels in blocks of 16. It knows no arrays of three axes, so that MXNet
-    takes its own kernel for these."""
+    """Whether oneDNN can't cut the gradient of a concatenation of images: it keeps channels in
+    blocks of 16. It knows no arrays of five axes, so that MXNet takes its own kernel for these."""
     return any(layers.shapes[source][-1] % 16 for source in node["inputs"])
 
 
