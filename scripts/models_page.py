@@ -92,7 +92,11 @@ def reasons(proofs: dict[tuple[str, str], Json]) -> list[str]:
         if not proof["passed"]:
             failed = next((check for check in proof["checks"] if not check["passed"]), None)
             where = f" at `{failed['node']}`" if failed and failed["node"] else ""
-            said = f"{failed['name']}{where}: {failed['detail']}" if failed else proof["reason"]
+            said = (
+                f"{failed['name']}{where}: {failed['detail']}"
+                if failed
+                else proof["reason"].partition("\n")[0]
+            )
             lines.append(f"- {contender}, {workload}: {' '.join(said.split())}")
     return [*lines, ""] if lines else []
 
