@@ -61,7 +61,10 @@ def take_out(archive: Archive, path: Path, target: Path) -> None:
 
 
 def link_sonames(folder: Path) -> set[str]:
-    """Give each library of the folder the name that programs ask for; all such names."""
+    """Give each library of the folder the name that programs ask for; all such names.
+
+    It gets its plain name, too, as installers give it: the compiler of CUDA 9 and 10 opens a plain
+    `libnvrtc-builtins.so`."""
     sonames = set()
     for path in sorted(path for path in folder.iterdir() if not path.is_symlink()):
         library = elf.read(path)
@@ -77,6 +80,9 @@ def link_sonames(folder: Path) -> set[str]:
                 raise UserError(f"{path.name} calls itself {soname}, which is another library.")
             link.unlink(missing_ok=True)
             link.symlink_to(path.name)
+        plain = folder / f"{path.name.partition('.so')[0]}.so"
+        if not plain.exists():
+            plain.symlink_to(path.name)
         sonames.add(soname)
     return sonames
 
