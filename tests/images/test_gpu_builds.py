@@ -11,6 +11,7 @@ import subprocess
 
 import pytest
 
+from dlbench import paths
 from dlbench.environments import locks, releases, stub_driver, venvs, wheels
 from dlbench.environments.releases import Release
 from dlbench.running.certificates import certify
@@ -55,6 +56,18 @@ for part in checked + opened:
 print("all parts")
 """
 
+COMPILING = """
+import os
+import bench.adapters.chainer
+import cupy
+from cupy.cuda import compiler, get_cuda_path
+print(get_cuda_path())
+own = os.path.join(os.path.dirname(cupy.__file__), "core", "include")
+folders = ("-I" + os.path.join(get_cuda_path(), "include"), "-I" + own)
+source = "#include <cupy/carray.cuh>\\n__global__ void f(float16* x) { x[0] = x[1]; }"
+print("compiled" if compiler.compile_using_nvrtc(source, folders, "70") else "nothing")
+"""
+
 
 def of_cache(name: str) -> Release:
     release = releases.find(name)
@@ -88,6 +101,28 @@ def test_no_part_of_cudnn_asks_for_a_plain_name(name: str) -> None:
         text=True,
     )
     assert done.stdout.splitlines()[-1:] == ["all parts"], done.stderr[-2000:]
+
+
+@pytest.mark.slow
+def test_cupy_compiles_with_the_headers_of_its_own_cuda() -> None:
+    """Its compiler needs no GPU; which headers it gets is the adapter's doing."""
+    release = of_cache("chainer@7.8.1")
+    python = venvs.prepare(release, "gpu").python
+    folders = (*venvs.library_folders(release, "gpu"), stub_driver.folder())
+    done = subprocess.run(
+        [python, "-c", COMPILING],
+        env={
+            "LD_LIBRARY_PATH": ":".join(map(str, folders)),
+            "PYTHONPATH": str(paths.bundled("bench").parent),
+            "HOME": "/tmp",
+            **release.variables,
+        },
+        capture_output=True,
+        text=True,
+    )
+    place, compiled = done.stdout.splitlines()[-2:]
+    assert place.startswith(str(venvs.folder(release, "gpu"))), done.stderr[-2000:]
+    assert compiled == "compiled", done.stderr[-2000:]
 
 
 @pytest.mark.slow

@@ -1,11 +1,22 @@
 """Chainer: links and functions, define-by-run; on a CPU all of it is NumPy. Images are NCHW."""
 
-import chainer
+import os
+import sys
+
 import numpy as np
-from chainer.backends import cuda, intel64
 
 from bench.formats import Unsupported
 from bench.libraries import openblas_threads
+
+# CuPy compiles with headers that it has only for the CUDA versions of its time; of others it takes
+# those of whatever CUDA this machine has, if any. These belong to the compiler that it runs with;
+# it looks for them as it is imported.
+for _place in sys.path:
+    if os.path.isdir(os.path.join(_place, "nvidia", "cuda_runtime", "include")):
+        os.environ["CUDA_PATH"] = os.path.join(_place, "nvidia", "cuda_runtime")
+
+import chainer  # noqa: E402
+from chainer.backends import cuda, intel64  # noqa: E402
 
 VARIANTS = ("define-by-run",)
 
