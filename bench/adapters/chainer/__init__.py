@@ -8,12 +8,15 @@ import numpy as np
 from bench.formats import Unsupported
 from bench.libraries import openblas_threads
 
-# CuPy compiles with headers that it has only for the CUDA versions of its time; of others it takes
-# those of whatever CUDA this machine has, if any. These belong to the compiler that it runs with;
-# it looks for them as it is imported.
-for _place in sys.path:
-    if os.path.isdir(os.path.join(_place, "nvidia", "cuda_runtime", "include")):
-        os.environ["CUDA_PATH"] = os.path.join(_place, "nvidia", "cuda_runtime")
+# CuPy compiles with headers that it has, if at all, only for the CUDA versions of its time; else it
+# takes those of whatever CUDA this machine has. These belong to the compiler that it runs with, lie
+# beside its libraries, and are looked for as it is imported.
+_PLACES = [os.path.join(_place, "nvidia", "cuda_runtime") for _place in sys.path]
+_PLACES += os.environ.get("LD_LIBRARY_PATH", "").split(":") + ["/opt/cuda/lib64"]
+for _place in _PLACES:
+    if os.path.isfile(os.path.join(_place, "include", "cuda_fp16.h")):
+        os.environ["CUDA_PATH"] = _place
+        break
 
 import chainer  # noqa: E402
 from chainer.backends import cuda, intel64  # noqa: E402

@@ -25,6 +25,7 @@ from dlbench.environments import elf
 from dlbench.environments.cuda_sets import Archive
 from dlbench.errors import UserError
 
+INCLUDE = "include"
 _HEADER_BYTES = 1 << 20
 """A makeself script is shorter than this."""
 _LINES = re.compile(rb"""^skip="?(\d{1,6})"?\s*$|offset=\W*head -n (\d{1,6})\b""", re.MULTILINE)
@@ -45,8 +46,11 @@ Member = tuple[str, IO[bytes]]
 
 
 def take_out(archive: Archive, path: Path, target: Path) -> None:
-    """Put the wanted libraries of this archive into `target`, each under its own name."""
-    wanted = re.compile(rf"lib(?:{'|'.join(map(re.escape, archive.take))})\.so(?:\.[\w.]+)?")
+    """Put the wanted libraries of this archive into `target`, each under its own name, and the
+    wanted headers into its folder `include`."""
+    names = "|".join(re.escape(word) for word in archive.take if word not in archive.headers)
+    headers = "".join(f"|{re.escape(name)}" for name in archive.headers)
+    wanted = re.compile(rf"lib(?:{names})\.so(?:\.[\w.]+)?{headers}")
     try:
         with path.open("rb") as file:
             members = _READERS[archive.layout](path, file)
@@ -66,7 +70,7 @@ def link_sonames(folder: Path) -> set[str]:
     It gets its plain name, too, as installers give it: the compiler of CUDA 9 and 10 opens a plain
     `libnvrtc-builtins.so`."""
     sonames = set()
-    for path in sorted(path for path in folder.iterdir() if not path.is_symlink()):
+    for path in sorted(p for p in folder.iterdir() if p.name != INCLUDE and not p.is_symlink()):
         library = elf.read(path)
         if library is None:
             raise UserError(f"{path.name} is not a library for this kind of machine.")
@@ -91,7 +95,8 @@ def _keep(name: str, content: IO[bytes], wanted: re.Pattern[str], path: Path, ta
     *folders, plain = PurePosixPath("/", name).parts
     if not wanted.fullmatch(plain) or any(map(_LEFT_OUT.fullmatch, folders)):
         return False
-    place = target / plain
+    place = target / plain if ".so" in plain else target / INCLUDE / plain
+    place.parent.mkdir(exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=target, delete=False) as file:
         shutil.copyfileobj(content, file, 1 << 20)
     arrived = Path(file.name)

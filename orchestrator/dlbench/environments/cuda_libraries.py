@@ -44,7 +44,9 @@ def prepare(
                     Step("cuda", f"taking libraries out of {path.name}", number, len(archives))
                 )
                 cuda_archives.take_out(archive, path, making)
-            if lacking := sorted(set(chosen.sonames) - cuda_archives.link_sonames(making)):
+            wanted = {*chosen.sonames, *(name for each in chosen.archives for name in each.headers)}
+            headers = {path.name for path in (making / cuda_archives.INCLUDE).glob("*")}
+            if lacking := sorted(wanted - cuda_archives.link_sonames(making) - headers):
                 raise UserError(
                     f"The archives of CUDA set {chosen.name} do not hold {', '.join(lacking)}.",
                     f"images/cuda/{chosen.name}.toml names other archives than it should: correct"

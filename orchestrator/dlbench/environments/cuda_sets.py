@@ -35,12 +35,17 @@ class Archive:
     about_bytes: int
     layout: str
     take: tuple[str, ...]
-    """Libraries by name: `cublas` takes `libcublas.so` with any version behind it."""
+    """Libraries by name: `cublas` takes `libcublas.so` with any version behind it. Headers, which
+    what compiles as it runs needs, by file name: `cuda_fp16.h`."""
     licence: str
     known_from: str
     """Who says that this is its digest."""
     untried: bool
     """Nobody has yet downloaded it with dlbench and taken the libraries out."""
+
+    @property
+    def headers(self) -> tuple[str, ...]:
+        return tuple(word for word in self.take if "." in word)
 
     @property
     def file(self) -> File:

@@ -184,6 +184,16 @@ def test_a_library_can_t_take_another_s_name(tmp_path: Path) -> None:
     assert (tmp_path / "libcudart.so.9.0").read_bytes() == CUDART
 
 
+def test_wanted_headers_lie_in_a_folder_of_their_own(tmp_path: Path) -> None:
+    path, target = tmp_path / "cuda.run", tmp_path / "libraries"
+    target.mkdir()
+    more = {"include/cuda_fp16.h": b"half", "include/cuda.h": b"no", "doc/cuda_fp16.h": b"no"}
+    path.write_bytes(runfile_of({**FILES, **more}))
+    cuda_archives.take_out(archive("runfile", "cublas", "cuda_fp16.h"), path, target)
+    assert [each.name for each in (target / "include").iterdir()] == ["cuda_fp16.h"]
+    assert cuda_archives.link_sonames(target) == {"libcublas.so.9.0"}
+
+
 def test_an_archive_without_the_libraries_is_named(tmp_path: Path) -> None:
     path = tmp_path / "cudnn.tgz"
     path.write_bytes(tar_of(FILES))

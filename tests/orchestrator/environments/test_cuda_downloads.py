@@ -7,6 +7,7 @@ import hashlib
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -241,7 +242,9 @@ def test_two_at_once_wait_for_each_other_and_say_so(server: Server) -> None:
 def test_an_archive_without_a_promised_library_is_refused(server: Server) -> None:
     chosen = set_at(f"{server.address}/cudnn.tgz", sonames=("libcudnn.so.7", "libcudnn.so.8"))
     cuda_licence.accept(chosen.licences)
-    with pytest.raises(UserError, match=r"do not hold libcudnn\.so\.8"):
+    (archive,) = chosen.archives
+    chosen = replace(chosen, archives=(replace(archive, take=("cudnn", "cudnn.h")),))
+    with pytest.raises(UserError, match=r"do not hold cudnn\.h, libcudnn\.so\.8"):
         cuda_libraries.prepare(chosen, "tensorflow@1.15.5")
     assert not cuda_libraries.is_ready(chosen)
 
