@@ -157,11 +157,11 @@ def _some(rows: Sequence[Row], column: str) -> str:
 
 
 def _scale_words(rows: Sequence[Row]) -> str:
-    """`600 training and 100 test rows (scale 0.01)`; empty for a whole training."""
+    """`600 training and 100 test rows, scale 0.01`; empty for a whole training."""
     names = sorted({str(row["scale"]) for row in rows if row["scale"]})
     scale = f"scale {' and '.join(names)}" if names else ""
     fewer = _some(rows, "train_rows") + _rows_words(rows)
-    return f"{fewer} ({scale})" if fewer and scale else fewer or scale
+    return ", ".join(filter(None, (fewer, scale)))
 
 
 def _rows_words(rows: Sequence[Row]) -> str:

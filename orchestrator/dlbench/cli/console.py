@@ -37,7 +37,9 @@ def print_table(
     from dlbench.cli.tables import table_lines
 
     console = stdout()
-    for line in (title, *table_lines(columns, rows, width(), droppable)):
+    if title:
+        say(title)
+    for line in table_lines(columns, rows, width(), droppable):
         if line:
             console.print(line, markup=False, no_wrap=True, crop=False, overflow="ignore")
 

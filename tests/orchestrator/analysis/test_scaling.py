@@ -77,7 +77,7 @@ def test_other_recipes_and_other_rows_are_not_compared(tmp_path: Path) -> None:
     assert scales["b@1"].endswith("batch 32, optimizer.lr=0.5")
     assert scales["c@1"].endswith("batch 32, 600 rows")
     by_name = {group.name: group for group in case.case.groups}
-    assert circumstances([by_name["c@1"]])[-1] == "600 training and 600 test rows (scale 0.01)"
+    assert circumstances([by_name["c@1"]])[-1] == "600 training and 600 test rows, scale 0.01"
     assert "optimizer.lr=0.5" in circumstances([by_name["b@1"]])
     assert list(group_notes(by_name["c@1"])) == ["600 training and 600 test rows"]
     assert list(cautions_of([by_name["c@1"]])) == [

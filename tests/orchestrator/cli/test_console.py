@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
 
 import pytest
+from rich.console import Console
 
+from dlbench.cli import console
 from dlbench.cli.console import folded, megabytes, seconds
 
 
@@ -68,3 +71,12 @@ def test_a_locale_without_the_letters_of_a_text() -> None:
     ended = _listing(subprocess.PIPE, PYTHONIOENCODING="ascii")
     assert (ended.returncode, ended.stderr) == (0, b"")
     assert b"\\xa7" in ended.stdout
+
+
+def test_a_table_s_title_is_broken_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = io.StringIO()
+    narrow = Console(file=shown, width=30, force_terminal=True, color_system=None)
+    monkeypatch.setattr(console, "stdout", lambda: narrow)
+    console.print_table(["release"], [["mxnet"]], "cifar10-cnn (sample data, 1 epoch, scale smoke)")
+    lines = [line.rstrip() for line in shown.getvalue().splitlines()]
+    assert lines[:2] == ["cifar10-cnn (sample data, 1", "epoch, scale smoke)"]
