@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 _NEAR = 0.6
@@ -30,6 +30,12 @@ def unknown(kind: str, name: str, known: Iterable[str], listing: str = "") -> Us
     if listing:
         remedy = f"{remedy} `{listing}` shows them all.".strip()
     return UserError(f"There is no {kind} {name!r}.", remedy)
+
+
+def check_known(kind: str, name: str, known: Collection[str], listing: str = "") -> None:
+    """Refuse a name that is not among these."""
+    if name not in known:
+        raise unknown(kind, name, known, listing)
 
 
 def damaged(path: Path, why: object) -> UserError:

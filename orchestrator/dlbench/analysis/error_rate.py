@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dlbench.analysis.results import Results
-from dlbench.errors import UserError, unknown
+from dlbench.errors import UserError, check_known
 from dlbench.statistics.looks import alpha_at_look
 from dlbench.statistics.words import percent
 
@@ -61,8 +61,7 @@ def error_rate(results: Results, alpha: float, over: str, look: int | None = Non
     """The rate that was asked for: what is left of alpha for this look.
 
     Of looks that a campaign planned (`--until decided`), it knows itself."""
-    if over not in OVER:
-        raise unknown("value of --alpha-over", over, OVER)
+    check_known("value of --alpha-over", over, OVER)
     check_alpha(alpha)
     if look is not None and look < 1:
         raise UserError(f"There is no look {look}.", "Count them from 1.")

@@ -23,7 +23,7 @@ from dlbench.analysis.metrics import OF_SEEDS, Metric
 from dlbench.analysis.sessions import sessions_of
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.confounds.confound import marked
-from dlbench.errors import unknown
+from dlbench.errors import check_known
 from dlbench.statistics.measurements import Measurements
 from dlbench.statistics.words import count
 
@@ -219,8 +219,7 @@ class Case:
 
 def cases_of(trials: pl.DataFrame, by: str, columns: Sequence[str] = ()) -> list[Case]:
     """All that can be compared; the rows of the groups have these columns beside the usual."""
-    if by not in BY:
-        raise unknown("field to compare by", by, BY)
+    check_known("field to compare by", by, BY)
     # A release's variants are contenders like releases.
     own = {"release", "variant"} if by == "release" else {by}
     fixed = [field for field in _CHOSEN if field not in own]

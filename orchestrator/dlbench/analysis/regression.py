@@ -9,7 +9,7 @@ import polars as pl
 
 from dlbench.analysis.groups import Group, cases_of
 from dlbench.analysis.metrics import Metric, find_metric
-from dlbench.errors import UserError, unknown
+from dlbench.errors import UserError, check_known
 from dlbench.statistics.thresholds import (
     Threshold,
     ThresholdCheck,
@@ -138,8 +138,7 @@ def _inside(trials: pl.DataFrame, release: str, metric: Metric) -> Iterator[_Par
     """Every contender against a release of the same runs."""
     cases = cases_of(trials, "release", (metric.column,))
     names = {name for case in cases for g in case.groups for name in (g.name, g.release)}
-    if release not in names:
-        raise unknown("contender", release, sorted(names))
+    check_known("contender", release, sorted(names))
     every = [((case.label, "", case.workload), list(case.groups)) for case in cases]
     measured = [case for case in cases if _measures(case.workload, every, metric)]
     if not measured:

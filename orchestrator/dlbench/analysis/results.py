@@ -21,7 +21,7 @@ from dlbench.analysis.long_tables import read_phases, read_samples, read_steps
 from dlbench.analysis.record import TrialRecord
 from dlbench.analysis.trials import Tables, read_trials
 from dlbench.campaigns.sources import CampaignSource, machines, open_source
-from dlbench.errors import UserError, unknown
+from dlbench.errors import UserError, check_known, unknown
 from dlbench.statistics.looks import alpha_at_look
 
 if TYPE_CHECKING:
@@ -95,8 +95,7 @@ class Results:
         """
         frame = self.trials()
         for name, value in fields.items():
-            if name not in frame.columns:
-                raise unknown("column", name, frame.columns)
+            check_known("column", name, frame.columns)
             wanted = value if isinstance(value, list | tuple | set | frozenset) else [value]
             numeric = frame.schema[name].is_numeric()
             tests = [_matches(name, item, numeric, tolerance) for item in wanted]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from dlbench.analysis.results import Results
 from dlbench.campaigns.plan_file import PlannedTrial
-from dlbench.errors import UserError, unknown
+from dlbench.errors import UserError, check_known
 from dlbench.planning.trial import Trial
 
 NONE = "none"
@@ -27,8 +27,7 @@ def parse_only(text: str) -> dict[str, list[str]]:
                 f"{part!r} does not say what to show.",
                 "Write it as --only release=pytorch,workload=digits-cnn.",
             )
-        if key not in KEYS:
-            raise unknown("key of --only", key, KEYS)
+        check_known("key of --only", key, KEYS)
         wanted.setdefault(key, []).append(value)
     return wanted
 

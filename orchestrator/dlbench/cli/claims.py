@@ -91,7 +91,7 @@ def judge(
     from dlbench.campaigns.campaign_list import newest
     from dlbench.cli.claims_text import print_judged
     from dlbench.cli.console import print_json
-    from dlbench.errors import unknown
+    from dlbench.errors import check_known
     from dlbench.studies import reading
     from dlbench.studies.as_json import judged_json
     from dlbench.studies.judging import judge as judged_by
@@ -104,8 +104,7 @@ def judge(
     if claim:
         known = {one.id: one for one in these}
         for name in claim:
-            if name not in known:
-                raise unknown("claim", name, known, f"dlbench claims {chosen.name}")
+            check_known("claim", name, known, f"dlbench claims {chosen.name}")
         these = [known[name] for name in dict.fromkeys(claim)]
     judged = judged_by(chosen, results, results.share(alpha), these)
     if json:

@@ -52,11 +52,10 @@ def report(
     from dlbench import report as making
     from dlbench.campaigns.campaign_list import newest
     from dlbench.cli.console import print_json
-    from dlbench.errors import UserError, unknown
+    from dlbench.errors import UserError, check_known
     from dlbench.whole_files import write_whole
 
-    if format not in _SUFFIXES:
-        raise unknown("format", format, _SUFFIXES)
+    check_known("format", format, _SUFFIXES)
     folder = folder or newest()
     material = making.load(folder, only, alpha, alpha_over, study)
     text = getattr(making, format)(material)

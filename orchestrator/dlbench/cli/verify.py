@@ -64,7 +64,7 @@ def verify(
     dlbench verify --gpu all --record
     """
     from dlbench.cli.console import print_json
-    from dlbench.errors import UserError, unknown
+    from dlbench.errors import UserError, check_known
     from dlbench.host import gpu_preflight, verified
     from dlbench.planning.option_values import parse_gpus
     from dlbench.planning.plan import SETTINGS
@@ -72,8 +72,7 @@ def verify(
     from dlbench.running.workshop import open_workshop
     from dlbench.workloads import find, workloads
 
-    if setting not in SETTINGS:
-        raise unknown("setting", setting, SETTINGS)
+    check_known("setting", setting, SETTINGS)
     device, packages = _device_and_packages(device, build, gpu)
     contenders = _contenders(named(releases, framework), packages, every_variant=record)
     chosen = [find(name) for name in workload] if workload else list(workloads().values())
@@ -148,7 +147,7 @@ def verify(
 
 def _device_and_packages(device: str, build: str | None, gpu: str | None) -> tuple[str, str]:
     """The device to prove on, and the device whose packages are proven."""
-    from dlbench.errors import UserError, unknown
+    from dlbench.errors import UserError, check_known
     from dlbench.planning.plan import DEVICES
 
     if gpu in ("none", "each"):
@@ -162,8 +161,7 @@ def _device_and_packages(device: str, build: str | None, gpu: str | None) -> tup
         device = "gpu"
     packages = build or device
     for word in (device, packages):
-        if word not in DEVICES:
-            raise unknown("device", word, DEVICES)
+        check_known("device", word, DEVICES)
     if (packages, device) == ("cpu", "gpu"):
         raise UserError("CPU packages can't be proven on a GPU.", "Leave out --build.")
     return device, packages

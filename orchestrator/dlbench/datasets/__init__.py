@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from dlbench import extensions
-from dlbench.errors import unknown
+from dlbench.errors import check_known
 from dlbench.extensions import BUILT_IN, Extension
 
 if TYPE_CHECKING:
@@ -92,8 +92,7 @@ def datasets() -> dict[str, Dataset]:
 
 def find(name: str) -> Dataset:
     known = datasets()
-    if name not in known:
-        raise unknown("data set", name, known, "dlbench data list")
+    check_known("data set", name, known, "dlbench data list")
     return known[name]
 
 

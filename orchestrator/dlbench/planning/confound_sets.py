@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dlbench.confounds.catalog import canonical
-from dlbench.errors import UserError, unknown
+from dlbench.errors import UserError, check_known
 from dlbench.planning.altered import check, model_of
 from dlbench.planning.choices import Choices
 from dlbench.statistics.words import listing
@@ -25,8 +25,7 @@ class ConfoundSets:
 
     def __init__(self, choices: Choices, suite: str, notes: list[str]) -> None:
         for word in choices.models:
-            if word not in (INTENDED, PUBLISHED):
-                raise unknown("way to run a study", word, (INTENDED, PUBLISHED))
+            check_known("way to run a study", word, (INTENDED, PUBLISHED))
         self._notes = notes
         self._alone = tuple(dict.fromkeys(canonical(text.split("+")) for text in choices.confounds))
         self._study = _study(suite) if PUBLISHED in choices.models else None

@@ -16,7 +16,7 @@ from typing import Any
 from dlbench import suites, workloads
 from dlbench.environments import releases
 from dlbench.environments.releases import Release
-from dlbench.errors import UserError, unknown
+from dlbench.errors import UserError, check_known, unknown
 from dlbench.host import gpu_preflight
 from dlbench.planning.altered import model_of
 from dlbench.planning.choices import Choices
@@ -224,8 +224,7 @@ def _merged(suite: Suite, choices: Choices) -> Suite:
         ("setting", merged.settings, SETTINGS),
     ):
         for value in values:
-            if value not in known:
-                raise unknown(kind, value, known)
+            check_known(kind, value, known)
     for name, (least, most) in NUMBERS.items():
         value = getattr(choices, name)
         value = getattr(merged, name) if value is None else value

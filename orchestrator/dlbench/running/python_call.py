@@ -10,7 +10,7 @@ from typing import Any
 
 from dlbench.analysis.results import Results, open_results
 from dlbench.campaigns.folder import Campaign
-from dlbench.errors import unknown
+from dlbench.errors import check_known
 from dlbench.planning.choices import Choices
 from dlbench.planning.extension import refuse_ignored
 from dlbench.running.campaign_observer import CampaignObserver
@@ -51,8 +51,7 @@ def chosen_in_python(releases: Sequence[str], choices: Mapping[str, Any]) -> Cho
     """A single name may stand where several are possible."""
     known = {field.name: field.default for field in fields(Choices)}
     for name in choices:
-        if name not in known:
-            raise unknown("choice", name, known)
+        check_known("choice", name, known)
     values = dict(choices)
     for name, value in values.items():
         if isinstance(known[name], tuple):

@@ -11,7 +11,7 @@ from dlbench.engines.base import Engine
 from dlbench.environments import interpreters, locks
 from dlbench.environments.progress import Progress, silent
 from dlbench.environments.releases import Release
-from dlbench.errors import UserError, unknown
+from dlbench.errors import UserError, check_known
 from dlbench.host import gpu_preflight
 
 if TYPE_CHECKING:
@@ -124,8 +124,7 @@ def open_workshop(name: str) -> Workshop:
     """The engine by name; `auto` takes Docker where a daemon answers."""
     from dlbench.engines import connect
 
-    if name not in ENGINES:
-        raise unknown("engine", name, ENGINES)
+    check_known("engine", name, ENGINES)
     if name == "process":
         return Workshop(_process(), None)
     try:

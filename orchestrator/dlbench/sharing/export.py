@@ -14,7 +14,7 @@ from dlbench.analysis.circumstances import NOTES, with_notes
 from dlbench.analysis.columns import TABLES
 from dlbench.analysis.results import Results, open_results
 from dlbench.campaigns.archive_file import SUFFIX
-from dlbench.errors import UserError, unknown
+from dlbench.errors import UserError, check_known
 from dlbench.sharing.archive import write_archive
 from dlbench.sharing.scrub import Scrubber
 from dlbench.whole_files import whole_folder
@@ -33,8 +33,7 @@ class ExportSummary:
 
 def export(paths: Sequence[Path], form: str, out: Path) -> ExportSummary:
     """Write campaigns in another format: a folder of tables, or one archive."""
-    if form not in FORMATS:
-        raise unknown("format", form, FORMATS)
+    check_known("format", form, FORMATS)
     if form == "archive":
         return _archive(paths, out)
     results = open_results(*paths)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dlbench import extensions
-from dlbench.errors import UserError, unknown
+from dlbench.errors import UserError, check_known, unknown
 from dlbench.extensions import BUILT_IN, Extension
 from dlbench.planning import recipes
 from dlbench.planning.graph import GraphError, count_parameters
@@ -61,8 +61,7 @@ def workloads() -> dict[str, Workload]:
 def find(name: str) -> Workload:
     """The workload of this name or alias."""
     known = _named(extensions.search_path())
-    if name not in known:
-        raise unknown("workload", name, known, "dlbench list workloads")
+    check_known("workload", name, known, "dlbench list workloads")
     return known[name]
 
 
