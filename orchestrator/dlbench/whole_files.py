@@ -15,6 +15,16 @@ from dlbench.errors import UserError
 
 
 @contextmanager
+def writing(path: Path, remedy: str) -> Iterator[None]:
+    """What can't be written in the block is an error that names `path` and says what to do."""
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or error
+        raise UserError(f"{path} can't be written ({why}).", remedy) from error
+
+
+@contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
     """A file to be written; it becomes `path` when the block ends without an error.
 
@@ -48,14 +58,11 @@ def whole_folder(out: Path) -> Iterator[Path]:
     making = out.with_name(f".{out.name}.new")
     shutil.rmtree(making, ignore_errors=True)
     try:
-        making.mkdir(parents=True)
-        yield making
-        if out.exists():
-            out.rmdir()
-        making.replace(out)
-    except OSError as error:
-        raise UserError(
-            f"{out} can't be written ({error.strerror or error}).", "Choose another path with -o."
-        ) from error
+        with writing(out, "Choose another path with -o."):
+            making.mkdir(parents=True)
+            yield making
+            if out.exists():
+                out.rmdir()
+            making.replace(out)
     finally:
         shutil.rmtree(making, ignore_errors=True)

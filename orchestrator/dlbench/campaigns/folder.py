@@ -6,7 +6,6 @@ the new, never half. A trial without `trial.json` is unfinished, whatever else i
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import json
 import os
@@ -24,7 +23,9 @@ from dlbench.campaigns.trial_file import read_result
 from dlbench.campaigns.trial_result import TrialResult
 from dlbench.errors import UserError, damaged
 from dlbench.planning.trial import Trial
-from dlbench.whole_files import write_json, write_whole
+from dlbench.whole_files import write_json, write_whole, writing
+
+_ELSEWHERE = "Choose another folder with --out."
 
 
 class Campaign:
@@ -36,12 +37,10 @@ class Campaign:
         """A new campaign; the folder must not hold one yet."""
         campaign = cls(folder)
         campaign.check_new()
-        try:
+        with writing(folder, _ELSEWHERE):
             (folder / "trials").mkdir(parents=True, exist_ok=True)
             campaign.write_plan(trials)
             campaign.write_about(about)  # last: with it the folder becomes a campaign
-        except OSError as error:
-            raise campaign._unwritable(error) from error
         return campaign
 
     def write_plan(self, trials: Iterable[Trial]) -> None:
@@ -62,17 +61,9 @@ class Campaign:
             )
         parents = (self.folder, *self.folder.absolute().parents)
         probe = next(path for path in parents if path.exists()) / f".dlbench-{secrets.token_hex(4)}"
-        try:
+        with writing(self.folder, _ELSEWHERE):
             probe.mkdir()
             probe.rmdir()
-        except OSError as error:
-            raise self._unwritable(error) from error
-
-    def _unwritable(self, error: OSError) -> UserError:
-        return UserError(
-            f"{self.folder} can't be written ({error.strerror}).",
-            "Choose another folder with --out.",
-        )
 
     @classmethod
     def open(cls, folder: Path) -> Campaign:
@@ -147,12 +138,10 @@ class Campaign:
         """Hold the campaign: two orchestrators must not work on one."""
         path = self.folder / ".lock"
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        try:
+        if path.is_symlink():
+            raise not_plain(path, "a link")
+        with writing(self.folder, _ELSEWHERE):
             file = os.open(path, flags, 0o644)
-        except OSError as error:
-            if error.errno == errno.ELOOP:
-                raise not_plain(path, "a link") from error
-            raise self._unwritable(error) from error
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

@@ -52,8 +52,8 @@ def report(
     from dlbench import report as making
     from dlbench.campaigns.campaign_list import newest
     from dlbench.cli.console import print_json
-    from dlbench.errors import UserError, check_known
-    from dlbench.whole_files import write_whole
+    from dlbench.errors import check_known
+    from dlbench.whole_files import write_whole, writing
 
     check_known("format", format, _SUFFIXES)
     folder = folder or newest()
@@ -63,12 +63,8 @@ def report(
         sys.stdout.write(text)
         return
     target = out or _beside(folder, _SUFFIXES[format])
-    try:
+    with writing(target, "Choose another path with -o."):
         write_whole(target, text)
-    except OSError as error:
-        raise UserError(
-            f"{target} can't be written ({error.strerror}).", "Choose another path with -o."
-        ) from error
     if json:
         size = target.stat().st_size
         print_json({"file": str(target), "format": format, "bytes": size,

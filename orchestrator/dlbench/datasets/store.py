@@ -22,6 +22,7 @@ from dlbench import paths
 from dlbench.datasets import Arrays, Dataset, Source, _official_files
 from dlbench.datasets._official_files import Progress, file_hash
 from dlbench.errors import UserError
+from dlbench.whole_files import writing
 
 VERSION = 1
 _VERIFY_ROWS = (1024, 256)
@@ -188,14 +189,9 @@ def _read(dataset: Dataset, source: Source, folder: Path) -> PreparedData:
 def _write(dataset: Dataset, source: str, arrays: Arrays, folder: Path, expected: str = "") -> None:
     """Arrays and manifest, whole or not at all; `expected` is the digest that they must have."""
     repeated = _repeated_rows(dataset, arrays)
-    try:
+    with writing(folder.parent, "Set DLBENCH_CACHE to a folder that can."):
         folder.parent.mkdir(parents=True, exist_ok=True)
         making = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    except OSError as error:
-        raise UserError(
-            f"{folder.parent} can't be written ({error.strerror}).",
-            "Set DLBENCH_CACHE to a folder that can.",
-        ) from error
     try:
         files: dict[str, dict[str, Any]] = {}
         splits: dict[str, dict[str, str]] = {}

@@ -21,7 +21,7 @@ from dlbench.campaigns.sources import CampaignSource, open_source
 from dlbench.campaigns.trial_file import read_trial
 from dlbench.errors import UserError
 from dlbench.sharing.scrub import Scrubber
-from dlbench.whole_files import whole_file
+from dlbench.whole_files import whole_file, writing
 
 _CHUNK = 1 << 20
 _LEVEL = 4
@@ -36,17 +36,16 @@ def write_archive(campaign: Path, path: Path) -> int:
     source = open_source(campaign)
     scrubber = Scrubber()
     sums = []
-    try:
-        with whole_file(path) as made, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, file in _members(source):
-                with file:
-                    digest = _pack(archive, name, file, scrubber)
-                sums.append(f"{digest}  {name}\n")
-            archive.writestr(_info(SUMS), "".join(sums))
-    except OSError as error:
-        raise UserError(
-            f"{path} can't be written ({error.strerror or error}).", "Choose another path with -o."
-        ) from error
+    with (
+        writing(path, "Choose another path with -o."),
+        whole_file(path) as made,
+        zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
+        for name, file in _members(source):
+            with file:
+                digest = _pack(archive, name, file, scrubber)
+            sums.append(f"{digest}  {name}\n")
+        archive.writestr(_info(SUMS), "".join(sums))
     return len(sums)
 
 

@@ -20,7 +20,7 @@ from dlbench.campaigns.array_file import Arrays, read_arrays
 from dlbench.errors import UserError
 from dlbench.plain_json import printable
 from dlbench.statistics.words import listing
-from dlbench.whole_files import whole_file
+from dlbench.whole_files import whole_file, writing
 
 MOST_BYTES = 4 << 30
 """Of one file."""
@@ -150,10 +150,5 @@ def write_canonical(arrays: Mapping[str, Any], file: IO[bytes] | None = None) ->
 
 def save_canonical(arrays: Mapping[str, Any], path: Path) -> str:
     """Write them to a new file, whole or not at all; their digest."""
-    try:
-        with whole_file(path) as file:
-            return write_canonical(arrays, file)
-    except OSError as error:
-        raise UserError(
-            f"{path} can't be written ({error.strerror}).", "Choose another place with -o."
-        ) from error
+    with writing(path, "Choose another place with -o."), whole_file(path) as file:
+        return write_canonical(arrays, file)
