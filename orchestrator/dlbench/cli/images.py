@@ -48,7 +48,7 @@ def build(
             metavar="DIR",
             exists=True,
             file_okay=False,
-            help="A folder with NVIDIA's archives, got by hand.",
+            help="A folder with NVIDIA's archives that you downloaded.",
         ),
     ] = None,
     json: Json = False,

@@ -40,7 +40,7 @@ class RunOptions(Choices):
     """The choices about a campaign, and those about this one call, which nothing records."""
 
     wait_until_idle: str | None = choice(
-        "--wait-until-idle", "Wait for an idle machine, at most so long: 30m.", "TIME"
+        "--wait-until-idle", "Wait for an idle machine, at most this long: 30m.", "TIME"
     )
     watch: bool = choice(
         "--watch", "Show curves and use of the machine while it runs.", default=False

@@ -49,7 +49,7 @@ def verify(
     record: Annotated[
         bool,
         typer.Option(
-            "--record", help="Write what passed into the release files, and what to send in."
+            "--record", help="Write what passed into the release files; print what to send in."
         ),
     ] = False,
     json: Json = False,

@@ -29,7 +29,7 @@ def image_arrays(
             words = f"has images {image.shape[1:]} of {image.dtype}; bytes {shape} were expected"
             raise wrong(files[0].name, words)
         if len(own) != len(image) or own.dtype.kind not in "iu" or not len(own):
-            raise wrong(files[0].name, f"has not one label for each image of {split}")
+            raise wrong(files[0].name, f"does not have one label for each image of {split}")
         if own.min() < 0 or own.max() >= classes:
             raise wrong(files[0].name, f"has labels of {split} that are not 0 to {classes - 1}")
         splits[split] = {"image": image, "label": own.astype(np.uint8)}

@@ -110,7 +110,7 @@ def _from_csv(path: Path) -> Iterator[Row]:
         for number, line in enumerate(lines, 2):
             if len(line) != len(columns):
                 raise wrong(
-                    path.name, f"has in line {number} {len(line)} of {len(columns)} columns"
+                    path.name, f"has {len(line)} of {len(columns)} columns in line {number}"
                 )
             yield dict(zip(columns, line, strict=True))
 

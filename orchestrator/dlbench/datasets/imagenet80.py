@@ -51,7 +51,7 @@ def _by_class(folder: Path) -> list[tuple[Path, int]]:
     if len(classes) < 2:
         return []
     if len(classes) > _CLASSES:
-        raise wrong(str(folder), f"has {len(classes):,} folders where {_CLASSES:,} classes can be")
+        raise wrong(str(folder), f"has {len(classes):,} folders; there are {_CLASSES:,} classes")
     found = [(path, number) for number, one in enumerate(classes) for path in _images_in(one)]
     return sorted(found, key=lambda item: item[0].name)
 

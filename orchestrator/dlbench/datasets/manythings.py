@@ -54,7 +54,7 @@ def _pairs(content: bytes) -> list[Pair]:
     for number, line in enumerate(as_text(content, _TEXT).splitlines(), 1):
         columns = line.split("\t")
         if len(columns) < 2:
-            raise wrong(_TEXT, f"has in line {number} no sentence and its translation")
+            raise wrong(_TEXT, f"has no sentence with its translation in line {number}")
         pairs.append((words_of(columns[0]), words_of(columns[1])))
         if len(pairs) == _TRAIN + _TEST:
             return pairs

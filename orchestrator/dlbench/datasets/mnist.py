@@ -73,7 +73,8 @@ def _read_csv(path: Path) -> dict[str, np.ndarray]:
             values = []
         if len(values) != 785 or min(values) < 0 or max(values) > 255 or values[0] > 9:
             raise wrong(
-                path.name, f"has in line {number} not a label and 784 grey values from 0 to 255"
+                path.name,
+                f"does not have a label and 784 grey values from 0 to 255 in line {number}",
             )
         rows.append(bytes(values))
     table = np.frombuffer(b"".join(rows), np.uint8).reshape(-1, 785)

@@ -24,7 +24,9 @@ def check_regions(graph: Mapping[str, Any], recipe: Mapping[str, Any]) -> None:
     for spec in recipe["losses"]:
         for name in filter(None, (spec["target"], spec["mask"])):
             if ":" in name and not (node and name.startswith(own)):
-                raise GraphError(f"{name!r} is made by no node of proposals of {graph['name']!r}.")
+                raise GraphError(
+                    f"{name!r} is not made by a node of proposals of {graph['name']!r}."
+                )
             if (spec["output"] in regions) != (":" in name):
                 raise GraphError(
                     f"The loss of {spec['output']!r} reads {name!r}: one has a row for each region,"

@@ -33,7 +33,7 @@ def check_targets(graph: _Json, recipe: _Json) -> None:
     seen: dict[str, tuple[_Json, str]] = {}
     for spec, name, kind in _read(recipe):
         places = places_of(spec, shapes)
-        what = f"The {spec['name']} of {spec['output']!r} is held against"
+        what = f"The {spec['name']} of {spec['output']!r} is compared with"
         if name in inputs:
             if shapes[name] != places:
                 raise GraphError(
@@ -80,5 +80,5 @@ def _check_whole_numbers(graph: _Json, recipe: _Json, shapes: Mapping[str, Shape
         if lengths and most.get(lengths, 1) < 1:
             raise GraphError(
                 f"{lengths!r} holds the lengths of {node['name']!r}, from 1, and is also read as a"
-                " token or class of which there is one alone, 0."
+                " token or class that can only be 0."
             )

@@ -120,7 +120,7 @@ def _crystal_elements(formula: str) -> list[str]:
         ("formula,target\nKCl,1\nXx2,1\n", "jarvis.csv has in row 2 the formula 'Xx2', which has"),
         ("formula,energy\nKCl,1\n", "has no column of energies: one of formation_energy_peratom"),
         ("name,target\nKCl,1\n", "has no column of formulas: one of formula"),
-        ("formula,target\nKCl,1\nNaCl\n", "has in line 3 1 of 2 columns"),
+        ("formula,target\nKCl,1\nNaCl\n", "has 1 of 2 columns in line 3"),
         ("formula,target\n", "No row of the files can be used"),
         ("", "jarvis.csv has 0 bytes where 1 to"),
     ],

@@ -144,10 +144,10 @@ def test_mnist_as_csv_and_as_arrays(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("1," + ",".join(["0"] * 783), "in line 2 not a label and 784 grey values"),
-        ("1," + ",".join(["256"] * 784), "in line 2 not a label"),
-        ("10," + ",".join(["0"] * 784), "in line 2 not a label"),
-        ("1," + ",".join(["x"] * 784), "in line 2 not a label"),
+        ("1," + ",".join(["0"] * 783), "a label and 784 grey values from 0 to 255 in line 2"),
+        ("1," + ",".join(["256"] * 784), "from 0 to 255 in line 2"),
+        ("10," + ",".join(["0"] * 784), "from 0 to 255 in line 2"),
+        ("1," + ",".join(["x"] * 784), "from 0 to 255 in line 2"),
     ],
 )
 def test_a_wrong_line_of_csv_is_named(tmp_path: Path, line: str, words: str) -> None:

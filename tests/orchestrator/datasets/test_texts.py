@@ -91,7 +91,7 @@ def test_words() -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"Go.\tVe.\nbroken\n", "has in line 2 no sentence and its translation"),
+        (b"Go.\tVe.\nbroken\n", "has no sentence with its translation in line 2"),
         (b"Go.\tVe.\n", "has 1 pairs where 100,000 or more were expected"),
         (b"\xff\xfe", "is not a text in UTF-8"),
     ],

@@ -123,7 +123,7 @@ def test_a_target_that_is_an_input_has_the_shape_of_the_output() -> None:
         batch=2, epochs=1, optimizer=recipes.sgd(0.1), metrics=[],
         losses=[recipes.loss("mean-squared-error", "out", "x")],
     )  # fmt: skip
-    with pytest.raises(GraphError, match=r"'out' is held against the input 'x'.*\[3\], not \[2\]"):
+    with pytest.raises(GraphError, match=r"'out' is compared with the input 'x'.*\[3\], not \[2\]"):
         recipes.check(g.to_json(), narrow)
 
 
@@ -152,17 +152,17 @@ _CLASSES, _NUMBERS = "softmax-cross-entropy", "mean-squared-error"
         ([recipes.loss(_NUMBERS, "four", "words")], "'words': it is int32, and must be float32"),
         (
             [recipes.loss(_CLASSES, "each", "y"), recipes.loss(_NUMBERS, "four", "y")],
-            "mean-squared-error of 'four' is held against 'y', and so is the softmax-cross-entropy"
+            "mean-squared-error of 'four' is compared with 'y', and so is the softmax-cross-entropy"
             " of 'each'",
         ),
         (
             [recipes.loss(_NUMBERS, "four", "y"), recipes.loss(_NUMBERS, "one", "y")],
-            "'one' is held against 'y'.* needs another shape",
+            "'one' is compared with 'y'.* needs another shape",
         ),
         (
             [recipes.loss(_NUMBERS, "four", "t", mask="m"),
              recipes.loss(_NUMBERS, "one", "u", mask="m")],
-            "'one' is held against 'm'",
+            "'one' is compared with 'm'",
         ),
         ([recipes.loss(_CLASSES, "one", "length")], "'length' holds the lengths of 'lstm1'"),
     ],

@@ -151,7 +151,7 @@ def test_sizes_that_an_image_can_not_have(sizes: Any) -> None:
         ({"losses": [recipes.loss("smooth-l1", "rpn_moves", "rois:deltas")]},
          "one has a row for each region"),
         ({"losses": [recipes.loss("softmax-cross-entropy", "kinds", "other:labels")]},
-         "'other:labels' is made by no node of proposals"),
+         "'other:labels' is not made by a node of proposals"),
         ({"losses": [recipes.loss("smooth-l1", "kinds", "rois:deltas")]},
          r"needs the shape \[4\]; 'rois:deltas' has \[12\]"),
         ({"losses": [recipes.loss("softmax-cross-entropy", "kinds", "rois:label_weights")]},

@@ -39,7 +39,7 @@ def lead(material: Material) -> Chart | None:
     else:
         note += " Whiskers: the interval of the ratio, or the range of single runs."
     if len(drawn) < len(by_name):
-        note += f" The first {len(drawn)} of {len(by_name)} contenders; all are in the matrix."
+        note += f" The first {len(drawn)} of {len(by_name)} contenders; all are in the summary."
     shown = [row for row in rows if isinstance(row[0], Group) and row[0].name in drawn]
     title, columns = (
         "Training time, relative to the best",
