@@ -10,7 +10,7 @@ from dlbench.statistics.measurements import TIME
 from dlbench.studies.claims import Published, Study
 from dlbench.studies.contrasts import Side, combined, side_of
 from dlbench.studies.quantities import QUANTITIES, Quantity
-from dlbench.studies.runs import StudyRuns
+from dlbench.studies.runs import StudyRuns, reduced
 from dlbench.studies.statements import DEVICES
 
 SPREAD = "mae_sd_fixed_seed"
@@ -32,7 +32,8 @@ class TableCell:
 class StudyTable:
     title: str
     columns: tuple[str, ...]
-    """Workloads, with the point of a sweep where it is one: `mnist-mlp (epochs=20)`."""
+    """Workloads, with the point of a sweep and what is less than in the study, where it is so:
+    `mnist-mlp (epochs=20; 512 of 60,000 rows)`."""
     rows: tuple[tuple[str, tuple[TableCell, ...]], ...]
     """A contender and its cells; the last row says who is best."""
     note: str = ""
@@ -134,10 +135,14 @@ def _figure_of_any_device(
 
 
 def _column(runs: StudyRuns, workload: str, devices: Sequence[str]) -> str:
-    """The workload, with the point of a sweep at which those ran that stand in its column."""
-    groups = (runs.group(workload, on, who) for on in devices for who in runs.study.frameworks)
-    points = {str(group.rows[0].get("point") or "") for group in groups if group is not None} - {""}
-    return f"{workload} ({' or '.join(sorted(points))})" if points else workload
+    """The workload, with the point of a sweep at which those ran that stand in its column, and in
+    what they are less than the study's."""
+    found = (runs.group(workload, on, who) for on in devices for who in runs.study.frameworks)
+    groups = [group for group in found if group is not None]
+    points = {str(group.rows[0].get("point") or "") for group in groups} - {""}
+    smaller = {reduced(runs.study, group, workload) for group in groups} - {""}
+    said = "; ".join(" or ".join(sorted(words)) for words in (points, smaller) if words)
+    return f"{workload} ({said})" if said else workload
 
 
 def _figure(

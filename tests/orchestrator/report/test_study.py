@@ -63,7 +63,7 @@ def test_figures_of_another_device_and_the_point_of_a_sweep_are_told(tmp_path: P
     assert part is not None
     titles = [table.title for table, _ in part.tables]
     table, rows = part.tables[titles.index("Excess time of the first epoch (CPU)")]
-    assert table.columns == (f"cifar10-resnet18 ({point})",)
+    assert table.columns == (f"cifar10-resnet18 ({point}; 10 of 200 epochs)",)
     shown = {name: cells[0].cell for name, cells in rows}
     assert list(shown) == ["pytorch", "tensorflow", "model.fit"], "each way to train has a row"
     assert shown["tensorflow"].published == "8.68 s, on a GPU"
