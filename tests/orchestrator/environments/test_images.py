@@ -89,12 +89,14 @@ def test_cuda_s_libraries_are_found_in_a_finished_image_and_no_driver_is(
     """Those that come as packages, and those of a CUDA set; the driver is the machine's."""
     inside = {"nvidia/tiny/lib/libtiny.so.1": library("libtiny.so.1")}
     write_wheel(shop, "nvidia_tiny", "9.0", more=inside)
-    content = tar_of({"cuda/lib64/libcudnn.so.7.6.5": library("libcudnn.so.7")})
+    content = tar_of(
+        {"cuda/lib64/libcudnn.so.7.6.5": library("libcudnn.so.7"), "cuda/include/cudnn.h": b"\n"}
+    )
     digest = hashlib.sha256(content).hexdigest()
     (tmp_path / "cudnn.tgz").write_bytes(content)
     archive = Archive(
         ("https://example.invalid/cudnn.tgz",), digest, len(content), len(content), "tar",
-        ("cudnn",), "terms of a test", "a test", True,
+        ("cudnn", "cudnn.h"), "terms of a test", "a test", True,
     )  # fmt: skip
     chosen = CudaSet("0.0-image", "a set", ("libcudnn.so.7",), (archive,), digest)
     monkeypatch.setattr(cuda_sets, "find", {chosen.name: chosen}.__getitem__)
@@ -114,8 +116,10 @@ def test_cuda_s_libraries_are_found_in_a_finished_image_and_no_driver_is(
             )  # fmt: skip
             return bytes(told).decode().strip()
 
-        assert opened("libtiny.so.1", "libcudnn.so.7") == "found"
+        assert opened("libtiny.so.1", "libcudnn.so.7", "libcudnn.so") == "found"
         assert opened("libtiny.so.1", "libcudnn.so.7", "libcuda.so.1") == "found"
+        header = "import os; print(os.path.isfile('/opt/cuda/lib64/include/cudnn.h'))"
+        assert run(docker_client, built, header) == "True"
         everywhere = "import glob; print(glob.glob('/[ou]*/**/libcuda.so*', recursive=True))"
         assert run(docker_client, built, everywhere) == "[]"
         assert images.verify(docker_client, release, "gpu") == []
