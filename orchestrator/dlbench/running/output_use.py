@@ -81,5 +81,11 @@ class OutputUse:
 
 
 def _free(folder: Path) -> int:
-    disk = os.statvfs(folder)
+    """Bytes free on its disk; of the folder above, where a trial has removed its own."""
+    try:
+        disk = os.statvfs(folder)
+    except OSError:
+        if folder == folder.parent:
+            raise
+        return _free(folder.parent)
     return disk.f_bfree * disk.f_frsize

@@ -108,3 +108,10 @@ def test_it_looks_again_soon_while_it_grows(request_: Request) -> None:
         os.posix_fallocate(file.fileno(), 0, MOST + 4096)
     assert not use.is_over(now), "it is not yet time"
     assert use.is_over(now + 2.1)
+
+
+def test_a_trial_that_removes_its_folder_ends_nothing_but_itself(request_: Request) -> None:
+    use = use_of(request_)
+    request_.out.rmdir()
+    assert not use.is_over_at_end()
+    use.clear()
