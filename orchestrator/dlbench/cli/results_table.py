@@ -241,7 +241,8 @@ def _values(metric: Metric, groups: Sequence[Group]) -> list[str]:
 
 def told_apart(values: Values, factor: float = 1.0, unit: str = "") -> list[str]:
     """With so many decimals that values that differ are written differently."""
-    different = {value for value in values if value is not None}
+    # Means of the same values may differ by their rounding.
+    different = {float(f"{value:.12g}") for value in values if value is not None}
     for decimals in range(2, _MOST_DECIMALS + 1):
         if len({f"{factor * value:.{decimals}f}" for value in different}) == len(different):
             break

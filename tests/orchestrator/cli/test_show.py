@@ -112,6 +112,7 @@ def test_use_and_mean_memory_stand_in_the_table(tmp_path: Path, command: Command
 def test_accuracies_have_the_digits_that_tell_them_apart() -> None:
     assert told_apart([0.98333, 0.98334], 100.0, "%") == ["98.333 %", "98.334 %"]
     assert told_apart([0.5, 0.5, None]) == ["0.50", "0.50", "-"]
+    assert told_apart([0.1 + 0.2, 0.3]) == ["0.30", "0.30"]
     assert told_apart([]) == []
 
 
