@@ -125,7 +125,10 @@ def main() -> int:
             raise
         file = f" at {error.filename}" if error.filename else ""
         _say(f"dlbench: {error.strerror}{file}.")
-        _say("         Free some space or choose another folder; `dlbench run --resume` goes on.")
+        _say(
+            "         Free some space or choose another folder; `dlbench run --resume DIR` goes"
+            " on, and `dlbench campaigns` has its name."
+        )
         return 2
     except TyperException as error:  # a wrong option or none at all: typer words it well
         _say(error.format_message())

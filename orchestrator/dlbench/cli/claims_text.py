@@ -78,7 +78,8 @@ def print_judged(judged: JudgedStudy, verbose: bool) -> None:
             idle.setdefault("; ".join(takes) or "trials", []).append(one.claim.id)
     if idle:
         total = sum(map(len, idle.values()))
-        say(f"\nNothing was measured on {count(total, 'other claim')}. It would take:")
+        claims = "claim" if total == len(judged.claims) else "other claim"
+        say(f"\nNothing was measured on {count(total, claims)}. It would take:")
         for what, ids in idle.items():
             say(f"- {what}: {listing(some([_short(name) for name in ids], _MOST_IDS))}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,7 +87,8 @@ def _run(options: RunOptions, given: frozenset[str]) -> None:
             )
     print_results(finished.campaign.folder, as_json=options.json)
     if finished.interrupted and not options.json:
-        typer.echo(f"Interrupted. Finish it with: dlbench run --resume {finished.campaign.folder}")
+        folder = shlex.quote(str(finished.campaign.folder))
+        typer.echo(f"Interrupted. Finish it with: dlbench run --resume {folder}")
     raise typer.Exit(finished.exit_code)
 
 

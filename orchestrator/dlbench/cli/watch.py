@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -45,6 +46,7 @@ def watch(
     campaign.about()
     follower, panel = CampaignFollower(campaign), CampaignPanel()
     panel.planned(follower.trials, 0)
+    named = shlex.quote(str(folder))
     try:
         if json:
             _follow(follower, panel, print, as_json=True)
@@ -54,17 +56,17 @@ def watch(
             _follow(follower, panel, lambda text: print(text, flush=True))
     except KeyboardInterrupt:
         if not json and follower.running():
-            typer.echo(f"The campaign goes on. Follow it again: dlbench watch {folder}")
+            typer.echo(f"The campaign goes on. Follow it again: dlbench watch {named}")
         elif not json:
-            typer.echo(f"No process works on it. Finish it with: dlbench run --resume {folder}")
+            typer.echo(f"No process works on it. Finish it with: dlbench run --resume {named}")
         raise typer.Exit(1) from None
     failed = f", {panel.failed} of them not complete" if panel.failed else ""
     if not json:
         typer.echo(f"{panel.done} of {panel.total} trials have ended{failed}.")
         if follower.left:
-            typer.echo(f"It was stopped. Finish it with: dlbench run --resume {folder}")
+            typer.echo(f"It was stopped. Finish it with: dlbench run --resume {named}")
         else:
-            typer.echo(f"What they say: dlbench report {folder} --open")
+            typer.echo(f"What they say: dlbench report {named} --open")
     raise typer.Exit(1 if panel.failed or follower.left else 0)
 
 

@@ -26,6 +26,7 @@ def show(file: File, json: Json = False) -> None:
     dlbench weights show results/DIR/trials/ID/out/weights.npz --json
     """
     from dlbench.plain_json import printable
+    from dlbench.statistics.words import count
     from dlbench.weights.tensor_files import read_tensors
 
     found = read_tensors(file)
@@ -52,7 +53,9 @@ def show(file: File, json: Json = False) -> None:
     )
     total = sum(t.bytes for t in found.tensors.values())
     numbers = sum(t.values.size for t in found.tensors.values())
-    say(f"{found.kind}: {len(found.tensors)} tensors, {numbers:,} numbers, {total:,} bytes.")
+    say(
+        f"{found.kind}: {count(len(found.tensors), 'tensor')}, {numbers:,} numbers, {total:,} bytes."
+    )
     for note in found.notes:
         say(note)
 
