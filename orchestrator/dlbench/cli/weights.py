@@ -53,9 +53,8 @@ def show(file: File, json: Json = False) -> None:
     )
     total = sum(t.bytes for t in found.tensors.values())
     numbers = sum(t.values.size for t in found.tensors.values())
-    say(
-        f"{found.kind}: {count(len(found.tensors), 'tensor')}, {numbers:,} numbers, {total:,} bytes."
-    )
+    tensors = count(len(found.tensors), "tensor")
+    say(f"{found.kind}: {tensors}, {numbers:,} numbers, {total:,} bytes.")
     for note in found.notes:
         say(note)
 
