@@ -95,7 +95,7 @@ def test_the_draw_has_every_op_loss_and_optimiser() -> None:
 ODD = (
     "steep_beside_flat", "large_from_the_start", "one_value_before_a_norm", "extreme_attributes",
     "images_of_several_sizes", "one_pixel", "one_class_one_word_one_step", "all_weights_zero",
-    "small_dropout", "small_gradients_clipped",
+    "small_dropout", "small_gradients_clipped", "weights_that_are_an_input",
 )  # fmt: skip
 """Corners at which a right model was once called wrong, or a proof fell over."""
 
@@ -135,9 +135,11 @@ def test_known_graphs_are_certified_in_pytorch(tmp_path: Path) -> None:
         ("tensorflow@2.21.0:fit", "maps_of_several_sizes"),
         ("tensorflow@2.21.0:fit", "sigmoid_of_a_sigmoid"),  # it takes the other one's logits
         ("keras@3.15.1-torch", "sigmoid_of_a_sigmoid"),
+        ("keras@3.15.1-torch", "one_filter_one_row"),  # whose layout has no gradient there
         ("tensorflow@1.11.0", "maxima_behind_activations"),  # which it leaves out
         ("keras@2.2.4", "maxima_behind_activations"),
         ("keras@2.2.4", "sparse_windows_of_several_sizes"),
+        ("keras@2.2.4", "repeated_readers"),  # which refuses a concat of one
     ],
 )
 def test_what_an_adapter_had_wrong(release_name: str, graph: str, tmp_path: Path) -> None:
