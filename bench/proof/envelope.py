@@ -56,6 +56,8 @@ class Envelope:
             optimizer.used(weights, _shifted(gradients, shifts, side))
             for optimizer, side in zip(self._optimizers, (0.0, 1.0, -1.0))
         ]
+        if self._o["name"] == "sgd":
+            self._round_velocity(used)
         steps = [optimizer.taken(own) for optimizer, own in zip(self._optimizers, used)]
         wanted, room = {}, {}
         for node, values in gradients.items():
@@ -88,22 +90,28 @@ class Envelope:
 
         Of a gradient that is rounding alone all are drawn from one lot, so that its largest spread
         up to now stands for each: one that happens to be small says nothing of the next release.
-
-        SGD's velocity is kept in float32: what it lost when gradients were large stays in it when
-        they shrink, as those of a table do that weight decay alone moves.
         """
         shifts = {}
         for node, values in gradients.items():
             for name, value in values.items():
                 own = shifts[node, name] = FACTOR * spreads[node, name]
-                if self._o["name"] == "sgd":
-                    velocity = self._optimizers[0].first_moment((node, name))
-                    shifts[node, name] = own + _UNIT * self._o["momentum"] * np.abs(velocity)
-                else:
+                if self._o["name"] != "sgd":
                     widest = max(own, self._widest.get((node, name), 0.0))
                     shifts[node, name] = np.where(np.abs(value) > own, own, widest)
                     self._widest[node, name] = widest
         return shifts
+
+    def _round_velocity(self, used):
+        """SGD's velocity is kept in float32: what it lost when gradients were large stays in it
+        when they shrink, as those of a table do that weight decay alone moves. The decay is one of
+        its terms; neither is clipped.
+        """
+        for node, values in used[0].items():
+            for name, value in values.items():
+                velocity = self._optimizers[0].first_moment((node, name))
+                lost = _UNIT * (self._o["momentum"] * np.abs(velocity) + np.abs(value))
+                for moved, side in zip(used[1:], (1.0, -1.0)):
+                    moved[node][name] = moved[node][name] + side * lost
 
 
 class _AdamRange:

@@ -126,3 +126,15 @@ def test_the_longest_step_of_adam() -> None:
     assert taken[0] == pytest.approx(bound)
     assert taken.max() <= bound * (1 + 1e-9)
     assert 1 < bound < 2
+
+
+def test_what_a_velocity_loses_is_not_clipped() -> None:
+    """Of a gradient that is clipped to nothing, decay is all that moves a weight."""
+    sgd = {"name": "sgd", "lr": 0.1, "momentum": 0.9, "nesterov": False, "weight_decay": 2.0}
+    envelope = Envelope({"optimizer": sgd, "clip": 1e-9})
+    weights, gradients = {"a": {"kernel": np.ones(1)}}, {"a": {"kernel": np.ones(1)}}
+    for _ in range(5):
+        wanted, room = envelope.steps(weights, gradients, {("a", "kernel"): 1e-7})
+    unit = np.finfo(np.float32).eps
+    assert room["a"]["kernel"] > unit * abs(wanted["a"]["kernel"])
+    assert room["a"]["kernel"] < 20 * unit * abs(wanted["a"]["kernel"])
