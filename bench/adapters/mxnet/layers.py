@@ -13,6 +13,8 @@ from bench.weights import is_frozen
 _RELEASE = tuple(int(part) for part in mx.__version__.split(".")[:2])
 _BLOCKS = _RELEASE >= (1, 9) or find(r"libmkldnn") is not None
 """Whether it has oneDNN, or MKL-DNN as it was called."""
+OLD_MKLDNN = find(r"libmkldnn") is not None
+"""Whether this is 1.3.0 built with MKL-DNN; later releases have it built in."""
 _LOWEST = -3e38  # below any value, and within what MXNet reads as a float32
 
 
@@ -257,6 +259,12 @@ def _flatten(F, layers, node, inputs, values):
     return F.Flatten(x)
 
 
+def _add(F, layers, node, inputs, values):
+    while OLD_MKLDNN and len(inputs) > 4:  # more at once do not fit the layout of a convolution
+        inputs = [F.add_n(*inputs[:4])] + inputs[4:]
+    return F.add_n(*inputs)
+
+
 def _concat(F, layers, node, inputs, values):
     if layers.rank(node) == 3 and _BLOCKS and _cuts_blocks(layers, node):
         y = F.concat(*[F.expand_dims(x, axis=4) for x in inputs], dim=1)
@@ -323,7 +331,7 @@ OPERATIONS = {
     "tanh": lambda F, layers, node, inputs, values: F.tanh(inputs[0]),
     "sigmoid": lambda F, layers, node, inputs, values: F.sigmoid(inputs[0]),
     "flatten": _flatten,
-    "add": lambda F, layers, node, inputs, values: F.add_n(*inputs),
+    "add": _add,
     "concat": _concat,
     "affine": _apply_layer,
     "proposals": _proposals,

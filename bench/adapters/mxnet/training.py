@@ -6,11 +6,9 @@ import mxnet as mx
 import numpy as np
 from mxnet.gluon import nn
 
-from bench.libraries import find
+from bench.adapters.mxnet.layers import OLD_MKLDNN
 from bench.weights import is_decayed
 
-_SOFTPLUS_ENDS = find(r"libmkldnn") is not None
-"""MKL-DNN's of 1.3.0 is 88.4 for every larger number."""
 _RELEASE = tuple(int(part) for part in mx.__version__.split(".")[:2])
 
 # ---- losses -------------------------------------------------------------------------------------
@@ -59,7 +57,7 @@ def _softmax_cross_entropy(F, output, target, shape):
 
 def _sigmoid_cross_entropy(F, output, target, shape):
     # gluon's relu(x) - x*t + softplus(-|x|) has a wrong gradient where a logit is just 0
-    if not _SOFTPLUS_ENDS:
+    if not OLD_MKLDNN:  # whose softplus is 88.4 of every larger number
         return F.Activation(output, act_type="softrelu") - output * target
     low = F.minimum(output, 80.0)  # the gradient of clip would write over others of this output
     rest = output - low
