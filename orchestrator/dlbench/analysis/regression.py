@@ -17,6 +17,7 @@ from dlbench.statistics.thresholds import (
     check_thresholds,
     parse_threshold,
 )
+from dlbench.statistics.words import count
 
 if TYPE_CHECKING:
     from dlbench.analysis.results import Results
@@ -47,6 +48,7 @@ def check_regressions(
             partners = list(_inside(trials, baseline, metric))
         else:
             earlier = baseline.trials()
+            _check_apart(trials, earlier)
             metric = find_metric(threshold.metric, {**earlier.schema, **trials.schema})
             partners = list(_across(trials, earlier, metric))
         checks += [_check(threshold.on(metric.kind), metric, *one) for one in partners]
@@ -56,6 +58,17 @@ def check_regressions(
             "Run the same workloads with the same frameworks, devices and settings.",
         )
     return check_thresholds(checks, alpha=alpha)
+
+
+def _check_apart(new: pl.DataFrame, baseline: pl.DataFrame) -> None:
+    """Runs on both sides can't differ from themselves: such a gate would pass whatever happened."""
+    same = ["campaign", "id", "started"]
+    shared = len(new.select(same).join(baseline.select(same), on=same, how="semi"))
+    if shared:
+        raise UserError(
+            f"{shared:,} of {count(len(new), 'new run')} are runs of the baseline, too.",
+            "Give a campaign of its own for each side.",
+        )
 
 
 def _check(

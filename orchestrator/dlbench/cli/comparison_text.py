@@ -132,6 +132,8 @@ def print_checked(checked: Sequence[ThresholdResult], verbose: bool) -> None:
             say(f"  {one.details}")
     if not checked:
         return
+    for text in dict.fromkeys(str(one.threshold) for one in checked if one.only_for_better):
+        say(f"! {text} is met by what gets better, never by a regression.")
     counted = [f"{sum(1 for one in checked if one.failed)} of {len(checked)} conditions are met"]
     for code in (5, 4, 3):
         if number := sum(1 for one in checked if one.outcome.exit_code == code):

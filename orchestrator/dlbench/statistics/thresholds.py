@@ -24,6 +24,7 @@ from dlbench.statistics.measurements import (
     SCORE,
     SHARE,
     TIME,
+    USE,
     Kind,
     Measurements,
     Reason,
@@ -187,6 +188,15 @@ class ThresholdResult:
         effect = self.verdict.effect if self.verdict else None
         around = effect.interval if effect else None
         return (around.low, around.high) if around else ()
+
+    @property
+    def only_for_better(self) -> bool:
+        """Whether it is met by improvements alone, so that it can't find what got worse."""
+        effect = self.verdict.effect if self.verdict else None
+        if effect is None or effect.kind == USE:  # a device that is less in use may be a fault
+            return False
+        alike = self.threshold.beyond(effect.neutral)
+        return not alike and not self.threshold.asks_for_worse(effect.kind)
 
     @property
     def sentence(self) -> str:

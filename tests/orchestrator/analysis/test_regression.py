@@ -166,3 +166,20 @@ def test_every_condition_of_the_new_runs_is_checked(tmp_path: Path) -> None:
         ThresholdOutcome.NOT_MET,
         ThresholdOutcome.MET,
     ]
+
+
+def test_a_campaign_is_not_held_against_itself(command: Command, old: Path) -> None:
+    said = command("compare", old, "--baseline", old, *CONDITION)
+    assert said.code == 2 and "20 of 20 new runs are runs of the baseline, too." in said.err
+
+
+def test_a_condition_that_no_regression_meets_is_told(
+    tmp_path: Path, command: Command, old: Path
+) -> None:
+    cells = [Cell("a@1", around(1.0)), Cell("b@1", around(2.0))]
+    new = write(tmp_path / "new", cells, name="new")
+    told = "time < 0.95 is met by what gets better, never by a regression."
+    assert told in command("compare", new, "--baseline", old, "--fail-if", "time < 0.95").out
+    assert "never by" not in command("compare", new, "--baseline", old, *CONDITION).out
+    asked = command("compare", new, "--baseline", old, "--fail-if", "time > 0.9")
+    assert "never by" not in asked.out
