@@ -11,10 +11,10 @@ from bench.ops import owner, shapes_of, sources, states_read
 from bench.weights import is_frozen
 
 _RELEASE = tuple(int(part) for part in mx.__version__.split(".")[:2])
-_BLOCKS = _RELEASE >= (1, 9) or find(r"libmkldnn") is not None
-"""Whether it has oneDNN, or MKL-DNN as it was called."""
 OLD_MKLDNN = find(r"libmkldnn") is not None
 """Whether this is 1.3.0 built with MKL-DNN; later releases have it built in."""
+_BLOCKS = _RELEASE >= (1, 9) or OLD_MKLDNN
+"""Whether it has oneDNN, or MKL-DNN as it was called."""
 _LOWEST = -3e38  # below any value, and within what MXNet reads as a float32
 
 
