@@ -30,3 +30,16 @@ def test_one_contender_on_several_workloads_has_nothing_to_be_compared_with(tmp_
     text = report.markdown(load(write(tmp_path / "c", cells)))
     assert text.startswith("# There is nothing to compare in any of the 2 workloads below.")
     assert "## mnist-cnn" in text
+
+
+def test_the_sentences_of_many_cases_do_not_push_the_summary_away(tmp_path: Path) -> None:
+    def page(count: int) -> str:
+        cells = [
+            Cell(name, around(9.0, 2), workload=f"w{number}")
+            for number in range(count)
+            for name in ("a@1", "b@1")
+        ]
+        return report.html(load(write(tmp_path / str(count), cells)))
+
+    folded = "What the tests say, in 13 comparisons"
+    assert folded in page(13) and "What the tests say, in" not in page(12)

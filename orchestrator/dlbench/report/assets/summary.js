@@ -53,7 +53,7 @@ function table(some, start, made, whole, widths) {
   const around = unique(some.map(({ under }) => under));
   const alike = around.length === 1 ? around[0] : "";
   const head = el("tr", {}, el("th", { scope: "col", text: "Contender" }));
-  if (whole && start === 0) head.append(el("th", { scope: "col" }, "Together", el("small", { text: `over ${state.cases.size} workloads` })));
+  if (whole && start === 0) head.append(el("th", { scope: "col" }, "Together", el("small", { text: `over ${state.cases.size} columns` })));
   for (const { title, under } of some) head.append(el("th", { scope: "col" }, title, ...(under && !alike ? [el("small", { text: under })] : [])));
   const group = el("colgroup", {});
   for (let i = 0; i < head.children.length; i++) {
