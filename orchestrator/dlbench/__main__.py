@@ -2,6 +2,9 @@
 
 import sys
 
-from dlbench.cli import main
+try:
+    from dlbench.cli import main
+except KeyboardInterrupt:  # so early that nothing was begun
+    sys.exit(130)
 
 sys.exit(main())

@@ -80,3 +80,21 @@ def test_a_table_s_title_is_broken_between_words(monkeypatch: pytest.MonkeyPatch
     console.print_table(["release"], [["mxnet"]], "cifar10-cnn (sample data, 1 epoch, scale smoke)")
     lines = [line.rstrip() for line in shown.getvalue().splitlines()]
     assert lines[:2] == ["cifar10-cnn (sample data, 1", "epoch, scale smoke)"]
+
+
+def test_ctrl_c_while_it_starts_is_no_traceback() -> None:
+    program = """
+import runpy, sys
+class Interrupted:
+    def find_spec(self, name, *_):
+        if name == "dlbench.cli":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupted())
+runpy.run_module("dlbench", run_name="__main__")
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment, capture_output=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, b"", b"")
