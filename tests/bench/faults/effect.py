@@ -58,7 +58,7 @@ def _apart(kind: str, faulty: Any, right: Any, exact: Any, widened: Any) -> bool
     difference = np.where(both, 0, np.abs(np.asarray(faulty, np.float64) - right))
     rounding = max(_largest(right, exact), _largest(faulty, widened))
     room = max(_FLOORS * FLOOR[kind] * np.abs(right).max(), _ROUNDINGS * rounding, 1e-9)
-    return bool(difference.max() > 0) and not difference.max() <= room
+    return difference.max() != 0 and not difference.max() <= room
 
 
 def _largest(one: Any, other: Any) -> float:
