@@ -131,4 +131,5 @@ def _to_be_stopped(
 
 def _too_much(request: Request) -> tuple[Outcome, str]:
     allowed = request.limits.output_bytes
-    return Outcome.OUTPUT_LIMIT, f"It wrote more than {allowed:,} bytes of output."
+    reason = f"It wrote more than {allowed:,} bytes of output, or files and folders without end."
+    return Outcome.OUTPUT_LIMIT, reason
