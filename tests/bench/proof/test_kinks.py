@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bench.proof.kinks import rows_at_kinks
 from bench.reference import layers
 from bench.reference.losses import loss_and_gradient
 from bench.reference.model import Reference
@@ -72,3 +73,18 @@ def test_whichever_of_equal_values_a_maximum_chooses(ends_in_maximum: bool) -> N
 
     chosen = case("mean-absolute-error", ends_in_maximum=ends_in_maximum)
     assert first_failure(chosen, Choosing) == ("", "")
+
+
+def test_a_value_next_to_equal_maxima_is_near_a_kink() -> None:
+    node = {"name": "most", "op": "globalmaxpool", "inputs": ["x"]}
+    for third, near in ((1.0, False), (1 - 1e-7, True)):
+        x = np.array([1, 1, third, 0]).reshape(1, 2, 2, 1)
+        found = rows_at_kinks({"nodes": [node]}, {"losses": []}, {"x": x}, {"x": x})
+        assert found.tolist() == [near]
+
+
+def test_copies_lean_to_the_last_of_nearly_equal_values_and_to_one_in_between() -> None:
+    values = np.ones((1, 50, 1))
+    contexts = [layers.Context(True, lean=lean) for lean in (1e-6, -1e-6)]
+    last, between = (int(layers._largest(values, 1, context)[0, 0]) for context in contexts)
+    assert last == 49 and 0 < between < 49
