@@ -33,6 +33,9 @@ from dlbench.monitor.source import CounterSource, Gone, StatsStream, choose
 _SECOND = 0.999
 """Costly readings and the writing are this far apart at least: a little less than a second, so that
 at 1 Hz each sample has everything. At 10 Hz this halves what the monitor costs."""
+_YOUNG, _OFTEN = 5.0, 0.1
+"""So long, and so often, the high-water mark is read between samples, in seconds: a short trial may
+be over before the next one is taken."""
 
 
 class Monitor:
@@ -130,8 +133,7 @@ class Monitor:
                 next_due = math.floor((time.monotonic() - start) * self._hz) + 1
                 self._seen.skipped += next_due - due - 1
                 due = next_due
-                pause = max(0.0, start + due / self._hz - time.monotonic())
-                if self._sampling.acquire(timeout=pause):
+                if self._ends_before(start + due / self._hz, start + _YOUNG):
                     break
         except Gone:
             pass
@@ -140,6 +142,14 @@ class Monitor:
             self._broken = f"The monitor ended early: {error!r}."
         finally:
             self._thread_cpu_s = time.thread_time()
+
+    def _ends_before(self, due: float, grown: float) -> bool:
+        """Wait until the next sample is due; True: no more are wanted."""
+        while (pause := due - time.monotonic()) > _OFTEN and due - pause < grown:
+            if self._sampling.acquire(timeout=_OFTEN):
+                return True
+            self._seen.keep_rss(self._main.peak())
+        return self._sampling.acquire(timeout=max(0.0, pause))
 
     def _sample(self) -> bool:
         """Take one sample; False when the trial's main process has ended."""

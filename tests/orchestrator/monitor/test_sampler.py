@@ -54,6 +54,19 @@ def test_totals_of_a_control_group_are_the_kernels(
     assert 0.0 < totals.monitor_cpu_s < totals.cpu_s
 
 
+def test_a_trial_that_ends_between_two_samples_has_a_peak(
+    start: Start, group: ControlGroup, tmp_path: Path
+) -> None:
+    """The group is not charged for libraries that were in memory; the main process is."""
+    process = start("import time; b = bytearray(60 << 20); time.sleep(0.6)")
+    with Monitor(scope_of(process, group), tmp_path / "samples.jsonl", hz=0.5) as monitor:
+        go(process)
+        process.wait()
+        totals = monitor.stop()
+    assert totals.samples <= 2
+    assert totals.rss_peak_bytes is not None and totals.rss_peak_bytes > 60 << 20
+
+
 def test_the_file_holds_what_was_sampled(start: Start, group: ControlGroup, tmp_path: Path) -> None:
     process = start(BURN + "burn(0.6)")
     file = tmp_path / "samples.jsonl"
