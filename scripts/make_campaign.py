@@ -31,7 +31,7 @@ sys.path.insert(0, str(ROOT / "orchestrator"))
 import numpy as np  # noqa: E402
 
 from dlbench import __version__  # noqa: E402
-from dlbench.campaigns.about import CampaignAbout  # noqa: E402
+from dlbench.campaigns.campaign_file import CampaignAbout  # noqa: E402
 from dlbench.campaigns.folder import Campaign  # noqa: E402
 from dlbench.campaigns.outcomes import Outcome  # noqa: E402
 from dlbench.campaigns.trial_result import (  # noqa: E402

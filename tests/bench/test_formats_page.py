@@ -13,7 +13,7 @@ import pytest
 from bench import confounds, stack
 from bench import formats as bench_formats
 from bench.adapters import numpy as numpy_adapter
-from dlbench.campaigns.about import CampaignAbout
+from dlbench.campaigns.campaign_file import CampaignAbout
 from dlbench.campaigns.certificate_file import Certificate, Check
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.campaigns.trial_result import Scale, TrialResult, measure

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from functools import cached_property, partial
 from pathlib import Path
 
-from dlbench.campaigns.about import CampaignAbout
+from dlbench.campaigns.campaign_file import CampaignAbout
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.campaigns.plain_files import check_folder, not_plain, read_record
 from dlbench.campaigns.plan_file import PlannedTrial, read_plan

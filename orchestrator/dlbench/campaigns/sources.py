@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dlbench.campaigns.about import CampaignAbout
 from dlbench.campaigns.archive_file import campaign_folder
+from dlbench.campaigns.campaign_file import CampaignAbout
 from dlbench.campaigns.folder import Campaign
 from dlbench.campaigns.plan_file import PlannedTrial
 

@@ -21,7 +21,7 @@ from dlbench.analysis.groups import Case, Group, cases_of
 from dlbench.analysis.metrics import KNOWN, QUALITY, TRAINING, Metric
 from dlbench.analysis.results import ALPHA, Results, open_results
 from dlbench.analysis.selection import only
-from dlbench.campaigns.about import CampaignAbout
+from dlbench.campaigns.campaign_file import CampaignAbout
 from dlbench.campaigns.certificate_file import Certificate, read_certificates
 from dlbench.campaigns.plan_file import PlannedTrial
 from dlbench.errors import UserError

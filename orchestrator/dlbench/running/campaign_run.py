@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from dlbench import __version__, workloads
-from dlbench.campaigns.about import CampaignAbout
+from dlbench.campaigns.campaign_file import CampaignAbout
 from dlbench.campaigns.campaign_list import fresh_folder
 from dlbench.campaigns.certificate_file import Certificate
 from dlbench.campaigns.folder import Campaign

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dlbench.campaigns.about import CampaignAbout
+from dlbench.campaigns.campaign_file import CampaignAbout
 from dlbench.errors import UserError
 from dlbench.host.machine import fingerprint
 from dlbench.running.workshop import Workshop

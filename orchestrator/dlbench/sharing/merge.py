@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from dlbench import __version__
-from dlbench.campaigns.about import CampaignAbout
 from dlbench.campaigns.array_file import open_array
+from dlbench.campaigns.campaign_file import CampaignAbout
 from dlbench.campaigns.certificate_file import read_certificate
 from dlbench.campaigns.plain_files import ARRAYS, RESULT, TEXTS, read_file
 from dlbench.campaigns.plan_file import PlannedTrial

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dlbench.campaigns.about import CampaignAbout
+from dlbench.campaigns.campaign_file import CampaignAbout
 from dlbench.campaigns.folder import Campaign
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.campaigns.trial_result import TrialResult

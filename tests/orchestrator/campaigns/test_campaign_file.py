@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dlbench.campaigns.about import CampaignAbout
+from dlbench.campaigns.campaign_file import CampaignAbout
 from dlbench.errors import UserError
 from dlbench.monitor.gpu import GpuCard
 from dlbench.planning.choices import Choices
