@@ -37,14 +37,14 @@ _MOST_VALUES = 40_000_000
 
 
 def once(method):
-    """A method whose first answer, or first failure, is kept."""
-    name = "_once_" + method.__name__
+    """A method whose first answer to what it is asked, or first failure, is kept."""
 
     @functools.wraps(method)
-    def wrapped(self):
+    def wrapped(self, *asked):
+        name = "_once_{}{}".format(method.__name__, asked)
         if name not in self.__dict__:
             try:
-                self.__dict__[name] = method(self), None
+                self.__dict__[name] = method(self, *asked), None
             except Exception as error:
                 self.__dict__[name] = None, error
         value, error = self.__dict__[name]
@@ -211,13 +211,15 @@ class Sides:
         return self._walk(self.at_start(), self.plain, self.recipe, sizes, 15, in_loop)
 
     @once
-    def gentle_walk(self):
+    def gentle_walk(self, smaller=1):
         """Small steps of SGD, without dropout: what the trial's own loop is held against.
 
         The loop can't begin again where a walk would, so where these steps diverge (one gradient is
         far larger than the others, by which they are chosen) smaller ones are taken.
         """
         recipe, sizes = self.recipes()["sgd"], [self.size] * FEW + [self.partial]
+        rate = recipe["optimizer"]["lr"] / smaller
+        recipe = dict(recipe, optimizer=dict(recipe["optimizer"], lr=rate))
         for _ in range(_GENTLER):
             model = self.loaded(self.plain, recipe)
             walk = self._walk(model, self.plain, recipe, sizes, 16)
@@ -248,7 +250,7 @@ class Sides:
         return walk.ended()
 
     @once
-    def gentle_epoch(self):
+    def gentle_epoch(self, smaller=1):
         """(losses, the weights after each epoch, the model) of the gentle walk's batches in the
         loop that trials use.
 
@@ -256,7 +258,7 @@ class Sides:
         and the optimiser's state must outlast both. The second one begins with the walk's weights,
         so that what rounding has parted does not part further.
         """
-        walk = self.gentle_walk()
+        walk = self.gentle_walk(smaller)
         batches, recipe = walk.batches, walk.recipe
         model, handles, ends = self.loaded(self.plain, recipe), [], []
 

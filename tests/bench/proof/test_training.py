@@ -13,6 +13,7 @@ import pytest
 
 from bench import data
 from bench.proof import training
+from bench.proof.compare import Mismatch
 from bench.proof.sides import Sides
 from tests.bench.known_graphs import KNOWN
 from tests.bench.proof.faulty import (
@@ -192,3 +193,50 @@ def test_steps_of_a_loop_that_part_at_a_kink_within_rounding(tmp_path: Path) -> 
     sides = Sides(job, splits, adapter(Rounding), folder)
     training.batch_order(sides)
     training.repeat(sides)
+
+
+class RoundsOtherwise(Faulty):
+    """Its loop is compiled by itself, and rounds every value in another way than single steps."""
+
+    _noise: np.random.RandomState | None = None
+
+    def _passed(self, name: str, value: Any) -> Any:
+        if self._noise is None:
+            return value
+        return (value * (1 + 6e-8 * self._noise.normal(size=value.shape))).astype(np.float32)
+
+    def train_epoch(self, batches: Iterator[Json], on_step: Callable[[Any, float], None]) -> None:
+        self._noise = np.random.RandomState(1)
+        super().train_epoch(batches, on_step)
+        self._noise = None
+
+
+class RoundsAndSwaps(RoundsOtherwise):
+    def train_epoch(self, batches: Iterator[Json], on_step: Callable[[Any, float], None]) -> None:
+        first, second, *rest = batches
+        super().train_epoch(iter([second, first, *rest]), on_step)
+
+
+class RoundsAndLosesAnUpdate(RoundsOtherwise):
+    def train_epoch(self, batches: Iterator[Json], on_step: Callable[[Any, float], None]) -> None:
+        before = self.weights()["conv2d2"]
+        super().train_epoch(batches, on_step)
+        self._weights["conv2d2"] = before
+
+
+@pytest.mark.parametrize("workload", ["cifar10-resnet50", "cifar10-densenet121"])
+def test_rounding_of_a_loop_in_a_deep_network_is_no_fault_and_hides_none(workload: str) -> None:
+    job, folder = job_of(workload)
+    splits = data.load(str(folder), job["data"], job["graph"], job["recipe"])
+
+    def proven(kind: type[Faulty], check: Callable[[Sides], Json]) -> bool:
+        try:
+            check(Sides(job, splits, adapter(kind), str(folder)))
+        except Mismatch:
+            return False
+        return True
+
+    for check in (training.batch_order, training.repeat):
+        assert proven(RoundsOtherwise, check)
+        assert not proven(RoundsAndSwaps, check)
+    assert not proven(RoundsAndLosesAnUpdate, training.repeat)
