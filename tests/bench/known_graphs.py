@@ -419,6 +419,14 @@ def norms_of_close_values() -> Pair:
     return _pair(g, g.dense(g.flatten(x), 2), batch=1, optimizer=_ADAM, clip=1.0)
 
 
+def norm_of_equal_rows() -> Pair:
+    """At the kinks all inputs are zero and all rows equal: only rounding is left of them."""
+    g = Graph("equal")
+    x = g.dense(g.sigmoid(g.input("x", (7,))), 101)
+    x = g.relu(g.dense(g.batchnorm(x, epsilon=1e-12), 1))
+    return _pair(g, g.dense(x, 3), batch=3)
+
+
 def norms_in_a_row() -> Pair:
     g = Graph("norms")
     x = g.dense(g.input("x", (5,)), 4)
@@ -652,7 +660,7 @@ CORNERS: tuple[Callable[[], Pair], ...] = (
     nothing_needs_it, all_weights_zero, large_logits, autoencoder, board, one_filter_one_row,
     names, frozen_trunk,
     flattened_everything, long_chain, one_value_before_a_norm, norms_of_two_values,
-    norms_in_a_row, norms_of_close_values, steep_beside_flat,
+    norm_of_equal_rows, norms_in_a_row, norms_of_close_values, steep_beside_flat,
     large_from_the_start, small_dropout, dropout_between_relus, uneven_paddings,
     small_gradients_clipped, extreme_attributes, narrow_shortcuts, narrow_concatenations,
     images_of_several_sizes,
