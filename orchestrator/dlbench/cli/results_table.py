@@ -25,7 +25,7 @@ from dlbench.analysis.metrics import (
 from dlbench.analysis.reproducibility import sentences
 from dlbench.campaigns.outcomes import Outcome
 from dlbench.statistics.verdicts import Decision
-from dlbench.statistics.words import count, number
+from dlbench.statistics.words import count, listing, number, some
 
 if TYPE_CHECKING:
     from dlbench.analysis.groups import Case, Group
@@ -93,15 +93,18 @@ def _says_more(comparison: Comparison) -> bool:
 def _whole_trials(case: Case, ranking: Sequence[str]) -> Iterator[str]:
     """Who trains fastest may still take longest: import and compilation must be seen."""
     whole = {g.name: t for g in case.groups if g.name in ranking and (t := g.median("wall_s"))}
-    if len(whole) > 1 and (quickest := min(whole, key=lambda name: whole[name])) != ranking[0]:
-        first, best = _seconds([whole[quickest], whole.get(ranking[0])])
+    least = min(whole.values(), default=0.0)
+    quickest = [name for name, time in whole.items() if time == least]
+    if len(whole) > 1 and ranking[0] not in quickest:
+        first, best = _seconds([least, whole.get(ranking[0])])
         if first == best:
             return
         timed = any(group.known(INFERENCE.column) for group in case.groups)
         more = ", evaluation and the timing of predictions" if timed else " and evaluation"
         yield (
-            f"Whole trials, with import, compilation{more}, were quickest in {quickest}:"
-            f" {first}, against {best} in {ranking[0]}. This was not tested."
+            f"Whole trials, with import, compilation{more}, were quickest in"
+            f" {listing(some(quickest))}: {first}, against {best} in {ranking[0]}."
+            " This was not tested."
         )
 
 

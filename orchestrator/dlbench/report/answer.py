@@ -11,7 +11,7 @@ from dlbench.errors import UserError
 from dlbench.report import beside_numbers
 from dlbench.report.material import Material
 from dlbench.report.numbers import written
-from dlbench.statistics.answers import islands
+from dlbench.statistics.answers import equal, equal_best, islands
 from dlbench.statistics.comparison import Comparison
 from dlbench.statistics.measurements import Reason
 from dlbench.statistics.verdicts import Decision
@@ -77,12 +77,9 @@ def _headline(times: Comparison | None, case: str) -> str:
             return f"No contender on {case} is certified, so none is ranked."
         every = dict.fromkeys(reason.value for why in reasons for reason in why)
         return f"No contender on {case} is ranked: {listing(list(every))}."
-    leaders = [part[0] for part in islands(times) if len(part) > 1]
-    if len(leaders) > 1:
-        return (
-            f"On {case}, {_named(leaders)} lead, each among those that ran under its"
-            " conditions: what ran under others is not compared."
-        )
+    rivals = [part for part in islands(times) if len(part) > 1]
+    if len(rivals) > 1:
+        return f"On {case}, {_apart(times, rivals)}"
     best = times.ranking[0]
     median = f"{written(times.summaries[best].median)} s"
     if len(times.ranking) == 1:
@@ -91,6 +88,17 @@ def _headline(times: Comparison | None, case: str) -> str:
     if not against:
         return f"No two contenders on {case} can be compared."
     won = [v for v in against if v.won_by(best)]
+    few = all(v.decision is Decision.TOO_FEW for v in against)
+    first = equal_best(times, rivals[0])
+    if len(first) > 1:
+        alike = f"{_named(first)} are equal"
+        ahead = ", and ahead of the others" if len(first) < len(rivals[0]) else ""
+        if few:
+            return (
+                f"{alike} on {case} so far, with {median} each{ahead}, but there are"
+                f" {TOO_FEW_TO_TELL}."
+            )
+        return f"None is shown to be the fastest on {case}: {alike}, with {median} each{ahead}."
     if len(won) == len(against):
         return f"{best} is the fastest on {case}: {median}{_lead(times, best)}."
     if won:
@@ -99,12 +107,25 @@ def _headline(times: Comparison | None, case: str) -> str:
             f"{best} leads on {case} with {median}, but is not shown to be faster than"
             f" {_named(rest)}."
         )
-    if all(v.decision is Decision.TOO_FEW for v in against):
+    if few:
         return (
             f"{best} was the quickest on {case} so far ({median}{_lead(times, best)}),"
             f" but there are {TOO_FEW_TO_TELL}."
         )
     return f"None is shown to be the fastest on {case}; {best} leads with {median}."
+
+
+def _apart(times: Comparison, rivals: Sequence[list[str]]) -> str:
+    """Who leads among those that may be compared with each other, where there are several such."""
+    every = [equal_best(times, part) for part in rivals]
+    leaders = [first[0] for first in every if len(first) == 1]
+    verb = "leads" if len(leaders) == 1 else "lead"
+    said = [f"{_named(leaders)} {verb}"] if leaders else []
+    said += some([f"{_named(first)} are equal" for first in every if len(first) > 1], _NAMED)
+    return (
+        f"{'; '.join(said)}, each among those that ran under its conditions: what ran under others"
+        " is not compared."
+    )
 
 
 def _over_cases(material: Material) -> str:
@@ -168,6 +189,8 @@ def _over_devices(material: Material) -> str:
         quicker, slower, factor = slower, quicker, 1 / factor
     row = case.case.groups[0].rows[0]
     size = f"{factor:.2f} times as fast on {quicker} as on {slower}"
+    if equal(case.comparison, quicker, slower):
+        size = f"equally fast on {quicker} and on {slower}"
     what = f"{row['release']} trained {row['workload']} {size}"
     if verdict.won_by(quicker):
         return f"{what}."
@@ -180,10 +203,19 @@ def _leader(compared: Sequence[tuple[Comparison, Sequence[str]]], total: str) ->
     """Where nobody is shown to be the fastest: who has the best median most often."""
     if not compared:
         return f"There is nothing to compare in any of the {total} below."
-    name, number = Counter(part[0] for _, part in compared).most_common(1)[0]
+    every = [equal_best(times, list(part)) for times, part in compared]
+    led = Counter(first[0] for first in every if len(first) == 1)
+    level = len(every) - led.total()
     few = all(v.decision is Decision.TOO_FEW for times, _ in compared for v in times.tested)
-    why = f"there are {TOO_FEW_TO_TELL}" if few else "it is not shown to be the fastest on any"
-    return f"{name} was the quickest on {number} of {total}, but {why}."
+    if not led:
+        why = f"there are {TOO_FEW_TO_TELL}" if few else "none is shown to be the fastest on any"
+        return f"On {level} of {total} the best are equal, and {why}."
+    most = max(led.values())
+    names = [name for name, number in led.items() if number == most]
+    were, each, who = ("was", "", "it is not") if len(names) == 1 else ("were", " each", "none is")
+    why = f"there are {TOO_FEW_TO_TELL}" if few else f"{who} shown to be the fastest on any"
+    said = f"{_named(names)} {were} the quickest on {most} of {total}{each}, but {why}."
+    return f"{said} On {level} the best are equal." if level else said
 
 
 def _summary(material: Material) -> Iterator[str]:

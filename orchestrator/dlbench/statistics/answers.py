@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from dlbench.statistics.measurements import Reason
@@ -57,6 +58,24 @@ def islands(comparison: Comparison) -> list[list[str]]:
     return islands
 
 
+def equal_best(comparison: Comparison, island: list[str]) -> list[str]:
+    """The best of an island and those whose middle is the very same: none of them leads.
+
+    Where runs of one failed, the values of the others do not make it equal."""
+    best = island[0]
+    return [name for name in island if name == best or equal(comparison, best, name)]
+
+
+def equal(comparison: Comparison, one: str, other: str) -> bool:
+    """Whether two groups have the same median (or mean), up to its rounding, and no failed run."""
+    verdict = comparison.between(one, other)
+    if {one, other} & set(comparison.failures) or (verdict is not None and verdict.different):
+        return False
+    kind = comparison.kind
+    first, second = (comparison.summaries[name].middle(kind)[0] for name in (one, other))
+    return math.isclose(first, second, rel_tol=1e-12)
+
+
 def _leader(comparison: Comparison, island: list[str]) -> str:
     best = island[0]
     if len(island) == 1:
@@ -80,10 +99,15 @@ def _leader(comparison: Comparison, island: list[str]) -> str:
         within = some([v.other(best) for v in level])
         parts.append(f"{best} is equivalent to {listing(within)} within the stated margin")
     if unshown:
-        seen = some([_seen(v, best) for v in unshown])
+        seen = some([_seen(comparison, v, best) for v in unshown])
         parts.append(f"{best} is not shown to differ from {listing(seen)}")
     if few:
-        named = some([v.other(best) for v in few])
+        named = some(
+            [
+                f"{other} (equal so far)" if equal(comparison, best, other) else other
+                for other in (v.other(best) for v in few)
+            ]
+        )
         needed = max(v.size.needed for v in few if v.size is not None)
         parts.append(
             f"there are {TOO_FEW_TO_TELL} {best} from {listing(named)}"
@@ -93,6 +117,9 @@ def _leader(comparison: Comparison, island: list[str]) -> str:
         named = some([v.other(best) for v in lost])
         parts.append(f"{best} {kind.verb} {kind.worse} than {listing(named)}")
     if not parts:
+        first = equal_best(comparison, island)
+        if len(first) > 1:
+            return f"{listing(some(first))} are equal."
         return f"{best} leads, but no direction is clear."
     text = "; ".join(parts) + "."
     if beaten or level:
@@ -109,9 +136,11 @@ def _size(verdict: Verdict) -> str:
     return f" by {by_how_much(effect)}{among}"
 
 
-def _seen(verdict: Verdict, best: str) -> str:
+def _seen(comparison: Comparison, verdict: Verdict, best: str) -> str:
     """What was seen of the best against another one, without any claim."""
     assert verdict.effect is not None
     shown = verdict.effect.from_first() if verdict.first == best else verdict.effect.from_second()
     among = " among the runs that finished" if any(verdict.effect.failed) else ""
-    return f"{verdict.other(best)} ({verdict.kind.scale} {shown}{among})"
+    other = verdict.other(best)
+    alike = "equal: " if equal(comparison, best, other) else ""
+    return f"{other} ({alike}{verdict.kind.scale} {shown}{among})"

@@ -315,12 +315,13 @@ def _by_middle(
     names: Sequence[str], runs: Mapping[str, RankedValues], summaries: Mapping[str, Summary],
     kind: Kind,
 ) -> list[str]:  # fmt: skip
-    """The best first; whoever failed in half of its runs or more comes after the rest."""
+    """The best first; whoever failed in half of its runs or more comes after the rest, and of
+    equals whoever failed more often."""
 
-    def place(name: str) -> tuple[bool, float]:
+    def place(name: str) -> tuple[bool, float, float]:
         middle = summaries[name].middle(kind)[0]
-        mostly_failed = 2 * _failed(runs[name]) >= len(runs[name].values)
-        return mostly_failed, middle if kind.less_is_better else -middle
+        failed = _failed(runs[name]) / max(1, len(runs[name].values))
+        return failed >= 0.5, middle if kind.less_is_better else -middle, failed
 
     return sorted(names, key=place)
 

@@ -173,3 +173,49 @@ def test_eighty_columns(tmp_path: Path, command: Command, monkeypatch: pytest.Mo
     assert "1.50 s" in lines[start + 1]
     assert "…" not in "\n".join(lines)
     assert "Left out for lack of room: step (5-95 %)" in "\n".join(lines)
+
+
+def test_equal_contenders_are_said_to_be_equal(tmp_path: Path, command: Command) -> None:
+    times = [1.0, 1.3, 1.1, 1.2, 1.05, 1.15]
+    two = [Cell("a@1", times), Cell("b@1", times)]
+    few = [Cell("a@1", [1.0, 2.0]), Cell("b@1", [1.0, 2.0]), Cell("c@1", [2.0, 3.0])]
+    expected = {
+        "None is shown to be the fastest on digits-cnn: a@1 and b@1 are equal, with": two,
+        "a@1, b@1 and c@1 are equal, with": [*two, Cell("c@1", times)],
+        "a@1 and b@1 are equal, with 1.12 s each, and ahead of the others.": [
+            *two, Cell("c@1", [2 * time for time in times])
+        ],
+        "a@1 and b@1 are equal on digits-cnn so far, with 1.50 s each, and ahead of the others,"
+        " but there are too few runs to tell.": few,
+        "b@1 leads with 1.00 s. a@1: 1 of 6 runs failed.": [
+            Cell("a@1", [1.0] * 6, outcomes=[Outcome.TIMEOUT] + [Outcome.OK] * 5),
+            Cell("b@1", [1.0] * 6),
+        ],
+        "On 2 of 2 workloads the best are equal, and there are too few runs to tell.": [
+            Cell(name, [1.0, 2.0], workload=workload)
+            for name in ("a@1", "b@1") for workload in ("digits-cnn", "mnist-cnn")
+        ],
+        "a@1 trained digits-cnn equally fast on gpu and on cpu so far": [
+            Cell("a@1", [1.0, 2.0], device=device) for device in ("cpu", "gpu")
+        ],
+    }  # fmt: skip
+    for number, (sentence, cells) in enumerate(expected.items()):
+        folder = write(tmp_path / str(number), cells)
+        text = " ".join(shown(command, folder).split())
+        assert sentence in text
+        assert ("leads" in text) == ("failed" in sentence)
+        assert "1.00 times as fast" not in text
+    for kind in ("md", "html"):
+        target = tmp_path / f"report.{kind}"
+        done = command("report", tmp_path / "0", "--out", target)
+        assert done.code == 0, done.err
+        assert "are equal, with" in target.read_text().replace("\\", "")
+
+
+def test_equal_accuracies_are_said_to_be_equal(tmp_path: Path, command: Command) -> None:
+    metrics = {"accuracy": 0.9}
+    cells = [Cell("a@1", [1.0] * 6, metrics=metrics), Cell("b@1", [2.0] * 6, metrics=metrics)]
+    folder = write(tmp_path / "c", cells)
+    told = "a@1 is not shown to differ from b@1 (equal: difference 0.00 percentage points"
+    assert told in " ".join(shown(command, folder).split())
+    assert told in command("compare", folder, "--metric", "accuracy", "--json").out
