@@ -292,6 +292,18 @@ def image_read_by_many() -> Pair:
     return _pair(g, flat, summed, losses=losses)
 
 
+def norms_and_pools_read_with_many() -> Pair:
+    """Values that a norm, a flattening and pools read, each beside many others."""
+    g = Graph("norm-crowd")
+    x = g.conv2d(g.input("image", (4, 3, 2)), 3, 1)
+    summed = g.add(g.batchnorm(x), *[x] * 12)
+    pooled = g.concat(g.globalavgpool(x), g.globalmaxpool(x), g.flatten(g.maxpool(x, (4, 3))))
+    out = g.dense(g.concat(pooled, g.flatten(summed), g.flatten(x)), 3)
+    words = g.embedding(g.input("words", (2,), "int32"), 5, 4)
+    crowd = g.add(*[words] * 8, g.batchnorm(words))
+    return _pair(g, out, crowd, losses=[_head(g, out), recipes.loss("smooth-l1", crowd, "target")])
+
+
 def maxima_beside_everything() -> Pair:
     """A maximum over an image, of which somebody else reads all."""
     g = Graph("beside")
@@ -656,7 +668,7 @@ ARCHITECTURES: tuple[Callable[[], Pair], ...] = (
 )  # fmt: skip
 CORNERS: tuple[Callable[[], Pair], ...] = (
     one_node, one_pixel, one_class_one_word_one_step, repeated_readers, states_everywhere,
-    image_read_by_many, maxima_beside_everything,
+    image_read_by_many, norms_and_pools_read_with_many, maxima_beside_everything,
     nothing_needs_it, all_weights_zero, large_logits, autoencoder, board, one_filter_one_row,
     names, frozen_trunk,
     flattened_everything, long_chain, one_value_before_a_norm, norms_of_two_values,

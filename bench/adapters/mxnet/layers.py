@@ -168,6 +168,19 @@ def _apply_layer(F, layers, node, inputs, values):
     return layers.of(node)(inputs[0])
 
 
+def _batchnorm(F, layers, node, inputs, values):
+    return layers.of(node)(own_place(F, inputs[0]))
+
+
+def own_place(F, x):
+    """The value, read for an operator whose gradient can't be added to those of other readers.
+
+    1.3.0 with MKL-DNN adds the gradients of five and more readers up one by one in one place: a
+    norm's would be lost, that of transposing would write over the others, or end with an error.
+    """
+    return F.identity(x) if OLD_MKLDNN else x
+
+
 def _conv2d(F, layers, node, inputs, values):
     x = inputs[0] if symmetric(node["padding"]) else _padded(F, node, inputs[0])
     return layers.of(node)(x)
@@ -252,10 +265,7 @@ def _dropout(F, layers, node, inputs, values):
 def _flatten(F, layers, node, inputs, values):
     x = inputs[0]
     if layers.rank(node) == 3 and not layers.layout.keeps_order(node["name"]):
-        # where many read one value, 1.3.0 adds their gradients up one by one in one place, and its
-        # transposing writes over what is there, or ends with an error: it gets a place of its own
-        own = F.identity(x) if _RELEASE < (1, 4) else x
-        x = F.transpose(own, (0, 2, 3, 1))
+        x = F.transpose(own_place(F, x), (0, 2, 3, 1))
     return F.Flatten(x)
 
 
@@ -291,7 +301,7 @@ def _roialign(F, layers, node, inputs, values):
         return _fused_roialign(F, node, *inputs)
     image, wy, wx = inputs
     pool, _, channels = node["shape"]
-    image = F.reshape(F.transpose(image, (0, 2, 1, 3)), (-3, -3))
+    image = F.reshape(F.transpose(own_place(F, image), (0, 2, 1, 3)), (-3, -3))
     across = F.dot(F.reshape(wy, (-3, 0)), image)
     across = F.reshape(across, (-4, -1, pool, -4, channels, -1))
     cells = F.batch_dot(F.reshape(across, (0, -3, 0)), wx, transpose_b=True)
@@ -321,7 +331,7 @@ OPERATIONS = {
     "avgpool": _avgpool,
     "globalmaxpool": _globalpool("max"),
     "globalavgpool": _globalpool("avg"),
-    "batchnorm": _apply_layer,
+    "batchnorm": _batchnorm,
     "dense": _apply_layer,
     "embedding": _embedding,
     "lstm": _lstm,
