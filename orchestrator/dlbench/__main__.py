@@ -1,10 +1,15 @@
-"""`python -m dlbench`."""
+"""`python -m dlbench`, and where the installed command starts."""
 
 import sys
 
-try:
-    from dlbench.cli import main
-except KeyboardInterrupt:  # so early that nothing was begun
-    sys.exit(130)
 
-sys.exit(main())
+def start() -> int:
+    try:
+        from dlbench.cli import main
+    except KeyboardInterrupt:  # so early that nothing was begun
+        return 130
+    return main()
+
+
+if __name__ == "__main__":
+    sys.exit(start())

@@ -31,7 +31,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def dlbench(site: Path, *arguments: str) -> str:
-    start = "import sys; from dlbench.cli import main; sys.exit(main())"
+    start = "import sys; from dlbench.__main__ import start; sys.exit(start())"
     command = [sys.executable, "-c", start, *arguments]
     done = subprocess.run(
         command, cwd=site.parent, env={"PYTHONPATH": str(site)}, capture_output=True, text=True
@@ -55,6 +55,26 @@ def test_one_version(installed: Path) -> None:
     """pyproject.toml and the package say it each for themselves."""
     (folder,) = installed.glob("dlbench-*.dist-info")
     assert folder.name == f"dlbench-{__version__}.dist-info"
+
+
+def test_an_interrupt_while_the_installed_command_starts(installed: Path) -> None:
+    """It ends with 130, before anything of the command line is there, and without a traceback."""
+    (entries,) = installed.glob("dlbench-*.dist-info/entry_points.txt")
+    (entry,) = (line for line in entries.read_text().splitlines() if line.startswith("dlbench"))
+    module, _, function = entry.partition("=")[2].strip().partition(":")
+    start = (
+        "import builtins, sys; from importlib import import_module\n"
+        f"begin = getattr(import_module({module!r}), {function!r}); usual = builtins.__import__\n"
+        "def interrupted(name, *rest):\n"
+        "    if name.startswith('typer'): raise KeyboardInterrupt\n"
+        "    return usual(name, *rest)\n"
+        "assert 'typer' not in sys.modules; builtins.__import__ = interrupted; sys.exit(begin())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", start], env={"PYTHONPATH": str(installed)},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 def test_it_runs_from_there(installed: Path, tmp_path: Path) -> None:

@@ -30,6 +30,9 @@ class CampaignEntry:
     workloads: tuple[str, ...] = ()
     planned: int = 0
     ended: int = 0
+    """Those that were interrupted have not."""
+    failed: int = 0
+    """How many of them did not end well."""
     running: bool = False
     problem: str = ""
     """Why it can't be read."""
@@ -66,16 +69,17 @@ def list_campaigns(root: Path = RESULTS) -> Iterator[CampaignEntry]:
     """Every campaign, also those that can't be read: a list must not end at one of them."""
     from dlbench.campaigns.folder import Campaign
     from dlbench.campaigns.follower import held
+    from dlbench.campaigns.outcomes import Outcome
 
     for folder in campaign_folders(root):
         changed = datetime.fromtimestamp(_changed(folder), UTC)
         try:
             campaign = Campaign.open(folder)
             about, trials = campaign.about(), campaign.trials()
+            outcomes = [result.outcome for result in campaign.results()]
         except UserError as error:
             yield CampaignEntry(folder, changed, problem=error.problem)
             continue
-        ended = sum((campaign.trial_folder(t.id) / "trial.json").is_file() for t in trials)
         yield CampaignEntry(
             folder,
             changed,
@@ -83,7 +87,8 @@ def list_campaigns(root: Path = RESULTS) -> Iterator[CampaignEntry]:
             tuple(dict.fromkeys(trial.label for trial in trials)),
             tuple(dict.fromkeys(trial.workload for trial in trials)),
             len(trials),
-            ended,
+            len(outcomes) - outcomes.count(Outcome.INTERRUPTED),
+            sum(outcome not in (Outcome.OK, Outcome.INTERRUPTED) for outcome in outcomes),
             held(folder / ".lock"),
         )
 

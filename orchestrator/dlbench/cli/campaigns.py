@@ -44,10 +44,17 @@ def campaigns(
             "contenders": lambda entry: _some(entry.contenders),
             "workloads": lambda entry: _some(entry.workloads),
             ">trials": lambda entry: f"{entry.ended} of {entry.planned}",
-            "state": lambda entry: entry.problem or entry.state,
+            "state": _state,
         },
         droppable=("label", "workloads", "contenders"),
     )
+
+
+def _state(entry: CampaignEntry) -> str:
+    if entry.problem or not entry.failed:
+        return entry.problem or entry.state
+    failed = "all" if entry.failed == entry.ended else str(entry.failed)
+    return f"{entry.state}, {failed} failed"
 
 
 def _some(names: tuple[str, ...]) -> str:
@@ -56,7 +63,7 @@ def _some(names: tuple[str, ...]) -> str:
 
 
 def _json(entry: CampaignEntry) -> dict[str, object]:
-    keys = ("folder", "label", "contenders", "workloads", "planned", "ended", "state", "changed",
-            "problem")  # fmt: skip
+    keys = ("folder", "label", "contenders", "workloads", "planned", "ended", "failed", "state",
+            "changed", "problem")  # fmt: skip
     content = {key: getattr(entry, key) for key in keys}
     return content | {"changed": entry.changed.isoformat(timespec="seconds")}

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from dlbench.campaigns.campaign_list import campaign_name, fresh_folder
+from dlbench.campaigns.outcomes import Outcome
 from dlbench.planning.choices import Choices
 from dlbench.planning.plan import draft
 from tests.orchestrator.analysis.campaigns import Cell, write
@@ -48,6 +49,25 @@ def test_the_newest_first_with_states(here: Path, command: Command) -> None:
     assert rows[0]["contenders"] == ["a@1", "b@1"]
     assert "3 of 4" in text and "a@1, b@1" in text
     assert "is damaged" in text
+
+
+def test_failed_trials_are_counted(here: Path, command: Command) -> None:
+    ok, oom, cut = Outcome.OK, Outcome.OOM, Outcome.INTERRUPTED
+    for name, first, second in (
+        ("bad", [oom, oom], [oom, Outcome.CRASHED]),
+        ("mixed", [ok, oom], [ok, ok]),
+        ("cut", [ok, cut], [oom, ok]),
+    ):
+        cells = [Cell("a@1", [1.0, 2.0], outcomes=first), Cell("b@1", [1.0, 2.0], outcomes=second)]
+        write(here / name, cells, name=name)
+    rows = {Path(row["folder"]).name: row for row in command("campaigns", "--json").json}
+    said = {name: (row["state"], row["ended"], row["failed"]) for name, row in rows.items()}
+    assert said == {
+        "bad": ("complete", 4, 4), "mixed": ("complete", 4, 1), "cut": ("unfinished", 3, 1),
+    }  # fmt: skip
+    text = command("campaigns").out
+    for words in ("complete, all failed", "complete, 1 failed", "unfinished, 1 failed", "3 of 4"):
+        assert words in text
 
 
 def name_of(*releases: str, label: str | None = None, **choices: object) -> str:
