@@ -18,7 +18,7 @@ from dlbench.statistics.evidence import Tau, holm_divisors
 from dlbench.statistics.sample_size import holm, least_p, pairs_needed
 from dlbench.statistics.words import count, listing, number, some
 from dlbench.studies.claims import Claim, Study, Type, sentence
-from dlbench.studies.contrasts import NOBODY
+from dlbench.studies.contrasts import NOBODY, Side
 from dlbench.studies.formulas import statement
 from dlbench.studies.quantities import QUANTITIES
 from dlbench.studies.runs import As, StudyRuns, reduced, study_runs
@@ -419,9 +419,16 @@ def _measured(claim: Claim, made: Statement) -> tuple[str, ...]:
         if side.middle is not None:
             words = side.quantity.words
             what = "" if words in (own.words, "speed-up") else f", {words}"
-            each = lines.setdefault(f"{side.workload}{what}", {})
+            each = lines.setdefault(f"{side.workload}{_at(side)}{what}", {})
             each[side.name] = (side.middle, side.shown)
     return tuple(_line(where, each) for where, each in lines.items())
+
+
+def _at(side: Side) -> str:
+    """The point of a sweep at which it was measured, in brackets."""
+    points = [str(group.rows[0].get("point") or "") for group in side.groups]
+    named = listing(some(list(dict.fromkeys(filter(None, points))), 2))
+    return f" ({named})" if named else ""
 
 
 def _line(where: str, values: Mapping[str, tuple[float, str]]) -> str:

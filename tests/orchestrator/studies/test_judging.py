@@ -337,3 +337,19 @@ def test_whether_the_design_could_have_shown_it(name: str, could: bool, why: str
     study = reading.find(name.partition("-")[0])
     claim = next(one for one in study.claims if one.id == name)
     assert could_show(study, claim) == (could, why)
+
+
+def test_the_point_of_a_sweep_is_said(tmp_path: Path) -> None:
+    made = [
+        Cell(release, [middle * epochs + i / 100 for i in range(8)], workload="mnist-mlp",
+             epochs=epochs, point=f"epochs={epochs}", changes=(f"epochs={epochs}",),
+             metrics={"samples": 60_000.0 * epochs, "epochs": float(epochs)})
+        for release, middle in (("tensorflow@2.10.1", 2.0), ("pytorch@1.13.1", 3.0))
+        for epochs in (5, 20)
+    ]  # fmt: skip
+    results = open_results(write(tmp_path / "campaign", made, name="sohail2022"))
+    judged = judge(SOHAIL, results, only=SOHAIL.claims[:1])
+    verdict = judged.claims[0].verdicts[As.INTENDED]
+    assert verdict is not None
+    (line,) = verdict.measured
+    assert line.startswith("mnist-mlp (epochs=20): keras 40")
