@@ -342,9 +342,12 @@ def test_whether_the_design_could_have_shown_it(name: str, could: bool, why: str
 def test_the_point_of_a_sweep_is_said(tmp_path: Path) -> None:
     made = [
         Cell(release, [middle * epochs + i / 100 for i in range(8)], workload="mnist-mlp",
-             epochs=epochs, point=f"epochs={epochs}", changes=(f"epochs={epochs}",),
+             variant=variant, epochs=epochs,
+             point=f"epochs={epochs}", changes=(f"epochs={epochs}",),
              metrics={"samples": 60_000.0 * epochs, "epochs": float(epochs)})
-        for release, middle in (("tensorflow@2.10.1", 2.0), ("pytorch@1.13.1", 3.0))
+        for release, variant, middle in (
+            ("tensorflow@2.10.1", "fit", 2.0), ("pytorch@1.13.1", "eager", 3.0),
+        )
         for epochs in (5, 20)
     ]  # fmt: skip
     results = open_results(write(tmp_path / "campaign", made, name="sohail2022"))
@@ -352,4 +355,4 @@ def test_the_point_of_a_sweep_is_said(tmp_path: Path) -> None:
     verdict = judged.claims[0].verdicts[As.INTENDED]
     assert verdict is not None
     (line,) = verdict.measured
-    assert line.startswith("mnist-mlp (epochs=20): keras 40")
+    assert line.startswith("mnist-mlp (epochs=20): keras 40") and "pytorch 60" in line
