@@ -53,7 +53,7 @@ def campaigns(
 def _state(entry: CampaignEntry) -> str:
     if entry.problem or not entry.failed:
         return entry.problem or entry.state
-    failed = "all" if entry.failed == entry.ended else str(entry.failed)
+    failed = "all" if entry.failed == entry.planned else str(entry.failed)
     return f"{entry.state}, {failed} failed"
 
 
