@@ -204,10 +204,7 @@ def measure(events: Sequence[Event], phases: Mapping[str, float], rows_a_step: i
     on_host = [epoch["host_ms"] for epoch in epochs if epoch.get("host_ms") is not None]
     if on_host and metrics["steps"]:
         metrics["host_ms_mean"] = math.fsum(on_host) / metrics["steps"]
-    return {
-        key: round(value, 6) if isinstance(value, float) else value
-        for key, value in metrics.items()
-    }
+    return metrics
 
 
 def _at_the_end(result: Mapping[str, Any]) -> Metrics:
