@@ -18,6 +18,7 @@ OPS = (
     "relu",
     "tanh",
     "sigmoid",
+    "softmax",
     "flatten",
     "add",
     "concat",

@@ -91,6 +91,10 @@ def sigmoid(layer, node, inputs, context):
     return tf.nn.sigmoid(inputs[0])
 
 
+def softmax(layer, node, inputs, context):
+    return tf.nn.softmax(inputs[0])
+
+
 def flatten(layer, node, inputs, context):
     return tf.reshape(inputs[0], [-1, node["shape"][0]])
 

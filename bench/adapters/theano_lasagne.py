@@ -36,6 +36,12 @@ class Expression(L.MergeLayer):
         return self._function(*inputs)
 
 
+def softmax(x, axis):
+    largest = theano.gradient.disconnected_grad(x.max(axis=axis, keepdims=True))
+    powers = T.exp(x - largest)
+    return powers / powers.sum(axis=axis, keepdims=True)
+
+
 class Convolution(L.Conv2DLayer):
     """Lasagne's layer with Theano's own padding: that of Lasagne 0.1 copies the image."""
 

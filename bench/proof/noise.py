@@ -36,7 +36,7 @@ class Disturbed(Reference):
         self._lean = lean
         self.operations = dict(OPERATIONS)
         self.operations["batchnorm"] = self._norm, self._norm_backward
-        for op in ("tanh", "sigmoid"):
+        for op in ("tanh", "sigmoid", "softmax"):
             self.operations[op] = self._squashing(op), OPERATIONS[op][1]
         forward, backward = OPERATIONS["lstm"]
         self.operations["lstm"] = functools.partial(forward, passed=self._gate), backward

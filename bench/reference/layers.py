@@ -269,6 +269,16 @@ def sigmoid_backward(node, y, dy):
     return [dy * y * (1 - y)], {}
 
 
+def softmax(node, inputs, p, context):
+    powers = np.exp(inputs[0] - inputs[0].max(axis=-1, keepdims=True))
+    y = powers / powers.sum(axis=-1, keepdims=True)
+    return y, y
+
+
+def softmax_backward(node, y, dy):
+    return [y * (dy - (y * dy).sum(axis=-1, keepdims=True))], {}
+
+
 def flatten(node, inputs, p, context):
     return inputs[0].reshape(len(inputs[0]), -1), inputs[0].shape
 
@@ -340,6 +350,7 @@ OPERATIONS = {
     "relu": (relu, relu_backward),
     "tanh": (tanh, tanh_backward),
     "sigmoid": (sigmoid, sigmoid_backward),
+    "softmax": (softmax, softmax_backward),
     "flatten": (flatten, flatten_backward),
     "add": (add, add_backward),
     "concat": (concat, concat_backward),

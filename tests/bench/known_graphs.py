@@ -608,6 +608,21 @@ def sigmoid_of_a_sigmoid() -> Pair:
     )
 
 
+def softmaxes() -> Pair:
+    """Of images, sequences and vectors, one of a single value, and logits made by one."""
+    g = Graph("softmaxes")
+    image = g.softmax(g.conv2d(g.input("image", (4, 3, 2)), 5, 2))
+    pooled = g.dense(g.softmax(g.flatten(image)), 4)
+    words = g.softmax(g.lstm(g.input("rows", (6, 3)), 4, output="sequence"))
+    state = g.softmax(g.lstm(words, 4))
+    single = g.softmax(g.dense(pooled, 1))
+    mixed = g.add(pooled, state, g.concat(single, g.dense(single, 3)))
+    out = g.softmax(g.dense(g.softmax(mixed), 5), name="out")
+    return _pair(g, out, words, image, losses=[
+        _head(g, out), recipes.loss("sigmoid-cross-entropy", words, "y"),
+        recipes.loss("softmax-cross-entropy", image, "classes")])  # fmt: skip
+
+
 def maxima_behind_activations() -> Pair:
     """Maxima that are predicted, of values that only they read."""
     g = Graph("maxima")
@@ -677,7 +692,7 @@ CORNERS: tuple[Callable[[], Pair], ...] = (
     small_gradients_clipped, extreme_attributes, narrow_shortcuts, narrow_concatenations,
     images_of_several_sizes,
     arrays_with_two_uses, heads_of_one_target, weights_that_are_an_input, sigmoid_of_a_sigmoid,
-    maxima_behind_activations, maps_of_several_sizes,
+    softmaxes, maxima_behind_activations, maps_of_several_sizes,
     sparse_windows_of_several_sizes,
     image_captions, coefficients_next_to_one,
 )  # fmt: skip

@@ -316,6 +316,7 @@ DRAW = {
     "relu": lambda d: _elementwise(d, "relu"),
     "tanh": lambda d: _elementwise(d, "tanh"),
     "sigmoid": lambda d: _elementwise(d, "sigmoid"),
+    "softmax": lambda d: _elementwise(d, "softmax"),
     "flatten": lambda d: _elementwise(d, "flatten"),
     "add": _add,
     "concat": _concat,

@@ -229,6 +229,11 @@ def _flatten(net, node, inputs, values):
     return x.reshape((x.shape[0], -1))
 
 
+def _softmax(net, node, inputs, values):
+    ndim = inputs[0].ndim
+    return F.softmax(inputs[0], axis=1 if ndim == 4 else ndim - 1)
+
+
 def _concat(net, node, inputs, values):
     ndim = inputs[0].ndim
     return F.concat(inputs, axis=1 if ndim == 4 else ndim - 1)
@@ -248,6 +253,7 @@ OPERATIONS = {
     "relu": lambda net, node, inputs, values: F.relu(inputs[0]),
     "tanh": lambda net, node, inputs, values: F.tanh(inputs[0]),
     "sigmoid": lambda net, node, inputs, values: F.sigmoid(inputs[0]),
+    "softmax": _softmax,
     "flatten": _flatten,
     "add": lambda net, node, inputs, values: F.add(*inputs),
     "concat": _concat,

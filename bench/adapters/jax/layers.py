@@ -197,6 +197,7 @@ OPERATIONS = {
     "relu": lambda net, node, inputs, values, training: nnx.relu(inputs[0]),
     "tanh": lambda net, node, inputs, values, training: nnx.tanh(inputs[0]),
     "sigmoid": lambda net, node, inputs, values, training: nnx.sigmoid(inputs[0]),
+    "softmax": lambda net, node, inputs, values, training: nnx.softmax(inputs[0]),
     "flatten": _flatten,
     "add": lambda net, node, inputs, values, training: sum(inputs[1:], inputs[0]),
     "concat": lambda net, node, inputs, values, training: jnp.concatenate(inputs, -1),

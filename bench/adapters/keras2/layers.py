@@ -159,6 +159,7 @@ OPERATIONS = {
     "relu": _relu,
     "tanh": functional.activation,
     "sigmoid": functional.activation,
+    "softmax": functional.activation,
     "flatten": functional.flatten,
     "add": functional.add,
     "concat": functional.concat,

@@ -132,6 +132,7 @@ OPERATIONS = {
     "relu": _activation,
     "tanh": _activation,
     "sigmoid": _activation,
+    "softmax": _activation,
     "flatten": functional.flatten,
     "add": _add,
     "concat": functional.concat,

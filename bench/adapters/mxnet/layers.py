@@ -275,6 +275,10 @@ def _add(F, layers, node, inputs, values):
     return F.add_n(*inputs)
 
 
+def _softmax(F, layers, node, inputs, values):
+    return F.softmax(inputs[0], axis=_channels(layers.rank(node)))
+
+
 def _concat(F, layers, node, inputs, values):
     if layers.rank(node) == 3 and _BLOCKS and _cuts_blocks(layers, node):
         y = F.concat(*[F.expand_dims(x, axis=4) for x in inputs], dim=1)
@@ -340,6 +344,7 @@ OPERATIONS = {
     # MKL-DNN's Activation is good to 1e-5 only in evaluation
     "tanh": lambda F, layers, node, inputs, values: F.tanh(inputs[0]),
     "sigmoid": lambda F, layers, node, inputs, values: F.sigmoid(inputs[0]),
+    "softmax": _softmax,
     "flatten": _flatten,
     "add": _add,
     "concat": _concat,

@@ -183,6 +183,10 @@ def _flatten(net, node, inputs, values):
     return x.flatten(1)
 
 
+def _softmax(net, node, inputs, values):
+    return F.softmax(inputs[0], axis=1 if inputs[0].ndim == 4 else -1)
+
+
 def _concat(net, node, inputs, values):
     return paddle.concat(inputs, axis=1 if inputs[0].ndim == 4 else -1)
 
@@ -201,6 +205,7 @@ OPERATIONS = {
     "relu": lambda net, node, inputs, values: F.relu(inputs[0]),
     "tanh": lambda net, node, inputs, values: F.tanh(inputs[0]),
     "sigmoid": lambda net, node, inputs, values: F.sigmoid(inputs[0]),
+    "softmax": _softmax,
     "flatten": _flatten,
     "add": lambda net, node, inputs, values: sum(inputs[1:], inputs[0]),
     "concat": _concat,

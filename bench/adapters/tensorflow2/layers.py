@@ -229,6 +229,7 @@ OPERATIONS = {
     "relu": nn.relu,
     "tanh": nn.tanh,
     "sigmoid": nn.sigmoid,
+    "softmax": nn.softmax,
     "flatten": nn.flatten,
     "add": nn.add,
     "concat": nn.concat,

@@ -164,6 +164,13 @@ def _flatten(net, node, inputs, values):
     return L.FlattenLayer(x)
 
 
+def _softmax(net, node, inputs, values):
+    if len(node["shape"]) == 1:
+        return L.NonlinearityLayer(inputs[0], lasagne.nonlinearities.softmax)
+    axis = 1 if len(node["shape"]) == 3 else -1  # its own knows rows of features alone
+    return L.NonlinearityLayer(inputs[0], lambda x: own.softmax(x, axis))
+
+
 def _concat(net, node, inputs, values):
     return L.ConcatLayer(inputs, axis=1 if len(node["shape"]) == 3 else len(node["shape"]))
 
@@ -184,6 +191,7 @@ OPERATIONS = {
     "relu": _relu,
     "tanh": _smooth,
     "sigmoid": _smooth,
+    "softmax": _softmax,
     "flatten": _flatten,
     "add": lambda net, node, inputs, values: L.ElemwiseSumLayer(inputs),
     "concat": _concat,

@@ -217,6 +217,10 @@ def _flatten(net, node, inputs, values):
     return x.reshape(x.shape[0], -1)
 
 
+def _softmax(net, node, inputs, values):
+    return F.softmax(inputs[0], dim=1 if inputs[0].dim() == 4 else -1)
+
+
 def _concat(net, node, inputs, values):
     return torch.cat(inputs, dim=1 if inputs[0].dim() == 4 else -1)
 
@@ -252,6 +256,7 @@ OPERATIONS = {
     "relu": lambda net, node, inputs, values: F.relu(inputs[0]),
     "tanh": lambda net, node, inputs, values: torch.tanh(inputs[0]),
     "sigmoid": lambda net, node, inputs, values: torch.sigmoid(inputs[0]),
+    "softmax": _softmax,
     "flatten": _flatten,
     "add": lambda net, node, inputs, values: sum(inputs[1:], inputs[0]),
     "concat": _concat,

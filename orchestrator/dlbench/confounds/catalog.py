@@ -72,6 +72,11 @@ CONFOUNDS = (
         "graph", of_graph.batchnorm_keep, {"keep": Parameter(float, 0.99, low=0.0)},
     ),
     Confound(
+        "softmax-twice",
+        "The model ends in a softmax, and the loss takes the softmax of it once more.",
+        "graph", of_graph.softmax_twice,
+    ),
+    Confound(
         "other-optimizer",
         "Another optimiser trains, with its usual coefficients where none are given.",
         "recipe", of_recipe.other_optimizer,

@@ -93,6 +93,30 @@ def convolution_biases(model: Altered) -> Altered:
     return _with(model, lambda node: _set(node, "conv2d", bias=True))
 
 
+def softmax_twice(model: Altered) -> Altered:
+    """Behind each output that a softmax cross-entropy reads, which takes a softmax of its own."""
+    losses, outputs = model.recipe["losses"], model.graph["outputs"]
+    read = [loss["output"] for loss in losses if loss["name"] == "softmax-cross-entropy"]
+    if not read:
+        raise DoesNotApply("no loss of it takes a softmax")
+    made = {node["name"] for node in model.graph["nodes"] if node["op"] == "softmax"}
+    names = {node["name"] for node in model.graph["nodes"]}
+    names |= {spec["name"] for spec in model.graph["inputs"]}
+    behind = {name: _free(f"{name}_softmax", 0, 1, names) for name in outputs
+              if name in read and name not in made}  # fmt: skip
+    if not behind:
+        raise AlreadySo("a softmax makes what its losses take a softmax of")
+    nodes = list(model.graph["nodes"])
+    for name, own in behind.items():
+        nodes.append({"name": own, "op": "softmax", "inputs": [name], "parameters": {}})
+    graph = {**model.graph, "nodes": nodes, "outputs": [behind.get(one, one) for one in outputs]}
+    recipe = {**model.recipe}
+    for part in ("losses", "metrics"):
+        recipe[part] = [{**one, "output": behind.get(one["output"], one["output"])}
+                        for one in model.recipe[part]]  # fmt: skip
+    return replace(model, graph=rebuilt(graph, lambda node: node), recipe=recipe)
+
+
 def hidden_units(model: Altered, units: str) -> Altered:
     """Other widths for a chain of dense layers: those in front of the last one."""
     if units != "none" and not re.fullmatch(r"[1-9][0-9]{0,6}(-[1-9][0-9]{0,6})*", units):

@@ -32,12 +32,16 @@ FORMULAS = {
     "relu": "values",
     "tanh": "values",
     "sigmoid": "values",
+    "softmax": "4 x values",
     "embedding": "0",
     "dropout": "0",
     "flatten": "0",
     "concat": "0",
 }
 """In words, by op: what `flops_of` computes."""
+
+
+_EACH_VALUE = {"batchnorm": 2, "affine": 2, "relu": 1, "tanh": 1, "sigmoid": 1, "softmax": 4}
 
 
 def flops(graph: Mapping[str, Any]) -> int:
@@ -78,4 +82,4 @@ def _flops_of(node: Mapping[str, Any], read: Shape) -> int:
         return int(2 * down * width * channels * (height + node["shape"][1]))
     if op == "add":
         return values * (len(node["inputs"]) - 1)
-    return values * {"batchnorm": 2, "affine": 2, "relu": 1, "tanh": 1, "sigmoid": 1}.get(op, 0)
+    return values * _EACH_VALUE.get(op, 0)

@@ -322,6 +322,9 @@ class Graph:
     def sigmoid(self, x: str, name: str | None = None) -> str:
         return self._add("sigmoid", [x], self._real(x), {}, name)
 
+    def softmax(self, x: str, name: str | None = None) -> str:
+        return self._add("softmax", [x], self._real(x), {}, name)
+
     def proposals(
         self,
         scores: str,

@@ -8,9 +8,10 @@ from typing import Any
 from dlbench.planning.graph import GraphError
 
 GREEDY = "greedy-accuracy"
-_PLACE_BY_PLACE = frozenset(
-    {"embedding", "dense", "dropout", "batchnorm", "relu", "tanh", "sigmoid", "add", "concat"}
-)
+_PLACE_BY_PLACE = frozenset({
+    "embedding", "dense", "dropout", "batchnorm", "relu", "tanh", "sigmoid", "softmax", "add",
+    "concat",
+})  # fmt: skip
 """Ops whose output at one place of a sequence depends on that place of their inputs alone."""
 
 

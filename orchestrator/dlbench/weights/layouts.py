@@ -226,7 +226,7 @@ def _named(tensors: Iterable[Tensor]) -> str:
 
 # ---- vectors that were images -------------------------------------------------------------------
 
-_KEEPS = ("relu", "tanh", "sigmoid", "dropout", "batchnorm", "affine")
+_KEEPS = ("relu", "tanh", "sigmoid", "softmax", "dropout", "batchnorm", "affine")
 
 
 def orders_of(graph: Mapping[str, Any]) -> dict[str, npt.NDArray[np.intp]]:

@@ -64,7 +64,8 @@ def test_on_random_graphs_it_makes_a_model_that_trains_or_says_why_not(seed: int
             continue
         assert repr((graph, recipe)) == before, "what it was given is as it was"
         assert (altered.graph, altered.recipe, altered.in_bench) != (graph, recipe, ()), text
-        assert set(altered.graph["outputs"]) == set(graph["outputs"])
+        assert len(altered.graph["outputs"]) == len(graph["outputs"])
+        assert text == "softmax-twice" or set(altered.graph["outputs"]) == set(graph["outputs"])
         if text in ("recurrent-units:embedding=6,units=5", "no-padding", "kernel-1x1"):
             continue  # what losses read has other shapes: the targets drawn above do not fit
         reference = Reference(altered.graph, altered.recipe, seed, np.float64)
@@ -121,6 +122,36 @@ def test_dropout_that_is_an_output_keeps_its_name_and_drops_nothing() -> None:
     assert [(n["name"], n["rate"], n["inputs"]) for n in nodes(made, "dropout")] == [
         ("second", 0.0, ["x"])
     ]
+
+
+def test_a_second_softmax_stands_between_the_logits_and_all_that_is_measured() -> None:
+    g = Graph("heads")
+    x = g.dense(g.input("x", (3,)), 4, name="y")
+    g.dense(x, 4, name="y_softmax")
+    g.outputs("y", g.dense(x, 2, name="place"), "y_softmax")
+    recipe = recipes.recipe(
+        batch=2, epochs=1, optimizer=recipes.sgd(0.1),
+        metrics=[recipes.metric("accuracy", "y", "t")],
+        losses=[
+            recipes.loss("softmax-cross-entropy", "y", "t"),
+            recipes.loss("mean-squared-error", "place", "p"),
+            recipes.loss("mean-squared-error", "y_softmax", "q"),
+        ],
+    )  # fmt: skip
+    plain = Altered(g.to_json(), recipe, {})
+    made = catalog.apply(plain, ("softmax-twice",), strict=True)
+    assert made.graph["outputs"] == ["y_softmax_", "place", "y_softmax"]
+    assert [node["inputs"] for node in nodes(made.graph, "softmax")] == [["y"]]
+    assert [one["output"] for one in made.recipe["losses"]] == ["y_softmax_", "place", "y_softmax"]
+    assert made.recipe["metrics"][0]["output"] == "y_softmax_"
+    batch = {"x": np.ones((2, 3), np.float32), "t": np.array([0, 3], np.int32),
+             "p": np.zeros((2, 2), np.float32), "q": np.zeros((2, 4), np.float32)}  # fmt: skip
+    once, twice = (Reference(one.graph, one.recipe, 1, np.float64) for one in (plain, made))
+    logits, shares = once.predict(batch)["y"], twice.predict(batch)["y_softmax_"]
+    powers = np.exp(logits)
+    np.testing.assert_allclose(shares, powers / powers.sum(axis=1, keepdims=True), rtol=1e-12)
+    with pytest.raises(AlreadySo):
+        catalog.apply(made, ("softmax-twice",), strict=True)
 
 
 def test_sizes_of_the_studies_code() -> None:
@@ -196,6 +227,7 @@ REFUSED = [
     ("convolution-biases", "mnist-cnn", "all its convolutions have biases"),
     ("images-reshaped:stored=channels-last", "mnist-cnn", "its images have one channel"),
     ("unscaled-images", "imdb-lstm", "it reads no images"),
+    ("softmax-twice", "imdb-lstm", "no loss of it takes a softmax"),
     ("unshifted-decoder", "imdb-lstm", "no loss of it asks for a word at each place"),
     ("broadcast-loss", "mnist-cnn", "it has no squared error, without a mask"),
     ("evaluation-in-training-mode", "mnist-mlp", "both modes are the same"),
