@@ -13,6 +13,7 @@ import functools
 import numpy as np
 
 from bench.reference.layers import OPERATIONS
+from bench.reference.losses import loss_and_gradient
 from bench.reference.model import Reference
 
 FACTOR = 10.0
@@ -116,6 +117,18 @@ class DisturbedBackward(Disturbed):
         super(DisturbedBackward, self).__init__(graph, recipe, seed, 0.0)
 
 
+class Plain(Reference):
+    """The reference in float32. Its losses are summed up one after the other, as old releases sum:
+    in a large batch that is less exact than NumPy's sum of sums."""
+
+    def _loss(self, name, output, target, mask, divisor=None):
+        return loss_and_gradient(name, output, target, mask, self._lean, divisor, _in_a_row)
+
+
+def _in_a_row(values):
+    return values.ravel().cumsum()[-1]
+
+
 class Copies:
     """The disturbed copies of one graph: how far they part from the exact reference.
 
@@ -124,7 +137,7 @@ class Copies:
 
     def __init__(self, graph, recipe):
         self.leaning = [Disturbed(graph, recipe, 5, LEAN), Disturbed(graph, recipe, 6, -LEAN)]
-        self.single = Reference(graph, recipe, 1, np.float32, {})
+        self.single = Plain(graph, recipe, 1, np.float32, {})
         self.all = self.leaning + [self.single]
 
     def values(self, weights, batch, exact, training=False):

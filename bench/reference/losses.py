@@ -5,8 +5,8 @@ import numpy as np
 from bench.reference.lstm import sigmoid
 
 
-def loss_and_gradient(name, output, target, mask=None, lean=0.0, divisor=None):
-    """(loss, gradient of the output). `lean` as in `layers.Context`."""
+def loss_and_gradient(name, output, target, mask=None, lean=0.0, divisor=None, total=np.sum):
+    """(loss, gradient of the output). `lean` as in `layers.Context`; `total` sums the values up."""
     places = output.shape[:-1] if name == "softmax-cross-entropy" else output.shape
     for array, what in ((target, "target"), (mask, "mask")):
         if array is not None and array.shape != places:
@@ -17,7 +17,7 @@ def loss_and_gradient(name, output, target, mask=None, lean=0.0, divisor=None):
     # a batch in which nothing counts has no loss
     weight = weight / (divisor or max(weight.sum(), 1))
     spread = weight[..., None] if gradient.ndim > weight.ndim else weight
-    return float((values * weight).sum()), gradient * spread
+    return float(total(values * weight)), gradient * spread
 
 
 def _softmax_cross_entropy(logits, labels, lean):

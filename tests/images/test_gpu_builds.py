@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import os
 import subprocess
+from typing import TYPE_CHECKING
 
 import pytest
 
 from dlbench import paths
-from dlbench.environments import locks, releases, stub_driver, venvs, wheels
+from dlbench.environments import images, locks, releases, stub_driver, venvs, wheels
 from dlbench.environments.releases import Release
 from dlbench.running.certificates import certify
 from dlbench.running.workshop import open_workshop
 from dlbench.workloads import find
+
+if TYPE_CHECKING:
+    import docker
 
 MODULES = {
     "chainer": "cupy",
@@ -101,6 +105,32 @@ def test_no_part_of_cudnn_asks_for_a_plain_name(name: str) -> None:
         text=True,
     )
     assert done.stdout.splitlines()[-1:] == ["all parts"], done.stderr[-2000:]
+
+
+@pytest.mark.slow
+@pytest.mark.docker
+@pytest.mark.parametrize("name", WITH_CUDNN_8 + WITH_CUDNN_9)
+def test_in_a_docker_image_every_part_of_cudnn_loads(
+    name: str, docker_client: docker.DockerClient
+) -> None:
+    """In the finished image, whose loader is told of every folder; the driver alone is put in."""
+    release = of_cache(name)
+    there = images.find_image(docker_client, release, "gpu")
+    image = images.build(docker_client, release, "gpu")
+    try:
+        assert images.verify(docker_client, release, "gpu") == []
+        major = "8" if name in WITH_CUDNN_8 else "9"
+        done = docker_client.containers.run(
+            image.id, ["python", "-c", PROGRAM, major, *MODULES[release.framework].split()],
+            environment={"LD_LIBRARY_PATH": "/driver", "LD_BIND_NOW": "1", "HOME": "/tmp",
+                         **release.variables},
+            volumes={str(stub_driver.folder()): {"bind": "/driver", "mode": "ro"}},
+            network_mode="none", remove=True,
+        )  # fmt: skip
+        assert bytes(done).decode().splitlines()[-1:] == ["all parts"]
+    finally:
+        if there is None:  # several gigabytes
+            docker_client.images.remove(image.id, force=True)
 
 
 @pytest.mark.slow
