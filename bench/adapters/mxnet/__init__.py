@@ -31,8 +31,8 @@ def set_up(options):
         # Read at the first gradient: from how many summands on it is added up one by one, in one
         # place. Not all operators can add to a place: in hybridised blocks those of a norm and of
         # averages are lost, those of clip and transpose write over the others. At once there is no
-        # such place; but 1.3.0 with MKL-DNN loses some of 5 or more at once (see `own_place`)
-        os.environ["MXNET_EXEC_INPLACE_GRAD_SUM_CAP"] = "5" if _has_mkldnn() else "1000000"
+        # such place; but 1.3.0 with MKL-DNN loses some of 5 or more at once (`layers.ReadByFew`)
+        os.environ["MXNET_EXEC_INPLACE_GRAD_SUM_CAP"] = "1000000"
     mx.random.seed(options.seed)  # before any parameter is drawn
 
 

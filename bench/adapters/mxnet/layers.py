@@ -66,13 +66,38 @@ class Net(nn.HybridBlock):
 
     def run(self, F, inputs):
         """The wanted values by name; all others are let go on the way."""
-        values = dict(inputs)
+        values = ReadByFew(F, inputs) if OLD_MKLDNN else dict(inputs)
         for node in self._nodes:
             read = [values[source] for source in node["inputs"]]
             values[node["name"]] = OPERATIONS[node["op"]](F, self._layers, node, read, values)
             for name in self._spent[node["name"]]:
                 values.pop(name, None)
         return values
+
+
+class ReadByFew(dict):
+    """Values by name, each read by two operators and a copy, which the next ones read, and so on.
+
+    1.3.0 with MKL-DNN loses gradients of what five and more operators read. (One may read a value
+    twice, and two names may stand for the same.)
+    """
+
+    def __init__(self, F, inputs):
+        super(ReadByFew, self).__init__(inputs)
+        self._copy, self._inputs, self._known = F.identity, set(inputs), {}
+
+    def __getitem__(self, name):
+        value = super(ReadByFew, self).__getitem__(name)
+        if name in self._inputs:  # which have no gradient
+            return value
+        while True:
+            known = self._known.setdefault(id(value), {"value": value, "reads": 0})
+            known["reads"] += 1
+            if known["reads"] <= 2:
+                return value
+            if "copy" not in known:
+                known["copy"] = self._copy(value)
+            value = known["copy"]
 
 
 # ---- layers: what has parameters or a mode ------------------------------------------------------
@@ -168,19 +193,6 @@ def _apply_layer(F, layers, node, inputs, values):
     return layers.of(node)(inputs[0])
 
 
-def _batchnorm(F, layers, node, inputs, values):
-    return layers.of(node)(own_place(F, inputs[0]))
-
-
-def own_place(F, x):
-    """The value, read for an operator whose gradient can't be added to those of other readers.
-
-    1.3.0 with MKL-DNN adds the gradients of five and more readers up one by one in one place: a
-    norm's would be lost, that of transposing would write over the others, or end with an error.
-    """
-    return F.identity(x) if OLD_MKLDNN else x
-
-
 def _conv2d(F, layers, node, inputs, values):
     x = inputs[0] if symmetric(node["padding"]) else _padded(F, node, inputs[0])
     return layers.of(node)(x)
@@ -265,7 +277,7 @@ def _dropout(F, layers, node, inputs, values):
 def _flatten(F, layers, node, inputs, values):
     x = inputs[0]
     if layers.rank(node) == 3 and not layers.layout.keeps_order(node["name"]):
-        x = F.transpose(own_place(F, x), (0, 2, 3, 1))
+        x = F.transpose(x, (0, 2, 3, 1))
     return F.Flatten(x)
 
 
@@ -305,7 +317,7 @@ def _roialign(F, layers, node, inputs, values):
         return _fused_roialign(F, node, *inputs)
     image, wy, wx = inputs
     pool, _, channels = node["shape"]
-    image = F.reshape(F.transpose(own_place(F, image), (0, 2, 1, 3)), (-3, -3))
+    image = F.reshape(F.transpose(image, (0, 2, 1, 3)), (-3, -3))
     across = F.dot(F.reshape(wy, (-3, 0)), image)
     across = F.reshape(across, (-4, -1, pool, -4, channels, -1))
     cells = F.batch_dot(F.reshape(across, (0, -3, 0)), wx, transpose_b=True)
@@ -335,7 +347,7 @@ OPERATIONS = {
     "avgpool": _avgpool,
     "globalmaxpool": _globalpool("max"),
     "globalavgpool": _globalpool("avg"),
-    "batchnorm": _batchnorm,
+    "batchnorm": _apply_layer,
     "dense": _apply_layer,
     "embedding": _embedding,
     "lstm": _lstm,

@@ -59,7 +59,8 @@ def _sigmoid_cross_entropy(F, output, target, shape):
     # gluon's relu(x) - x*t + softplus(-|x|) has a wrong gradient where a logit is just 0
     if not OLD_MKLDNN:  # whose softplus is 88.4 of every larger number
         return F.Activation(output, act_type="softrelu") - output * target
-    low = F.minimum(output, 80.0)  # the gradient of clip would write over others of this output
+    output = F.identity(output)  # it is read twice here (`ReadByFew`)
+    low = F.minimum(output, 80.0)
     rest = output - low
     return F.Activation(low, act_type="softrelu") + rest - (low + rest) * target
 
