@@ -35,6 +35,8 @@ WITH_CUDNN_9 = [
     "pytorch@2.13.0", "jax@0.12.0.1", "tensorflow@2.21.0", "keras@3.15.1-torch", "keras@3.15.1-jax",
     "keras@3.15.1-tensorflow",
 ]  # fmt: skip
+WITH_CUDNN_INSIDE = ["pytorch@1.0.0", "pytorch@1.4.0", "pytorch@1.6.0"]
+"""Linked into PyTorch's own libraries."""
 SMALLEST = "pytorch@1.0.0"
 """Its CPU packages are the same ones."""
 
@@ -57,6 +59,12 @@ for part in checked + opened:
     if part in checked:
         name = "".join(word.title() for word in part.split("_"))
         assert getattr(loaded, "cudnn{}VersionCheck".format(name))() == 0, part
+print("all parts")
+"""
+
+LINKED = """
+import torch
+assert torch.version.cuda and torch.backends.cudnn.version() >= 7000
 print("all parts")
 """
 
@@ -109,19 +117,23 @@ def test_no_part_of_cudnn_asks_for_a_plain_name(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.docker
-@pytest.mark.parametrize("name", WITH_CUDNN_8 + WITH_CUDNN_9)
+@pytest.mark.parametrize("name", WITH_CUDNN_8 + WITH_CUDNN_9 + WITH_CUDNN_INSIDE)
 def test_in_a_docker_image_every_part_of_cudnn_loads(
     name: str, docker_client: docker.DockerClient
 ) -> None:
     """In the finished image, whose loader is told of every folder; the driver alone is put in."""
     release = of_cache(name)
+    if name in WITH_CUDNN_INSIDE:
+        command = ["-c", LINKED]
+    else:
+        major = "8" if name in WITH_CUDNN_8 else "9"
+        command = ["-c", PROGRAM, major, *MODULES[release.framework].split()]
     there = images.find_image(docker_client, release, "gpu")
     image = images.build(docker_client, release, "gpu")
     try:
         assert images.verify(docker_client, release, "gpu") == []
-        major = "8" if name in WITH_CUDNN_8 else "9"
         done = docker_client.containers.run(
-            image.id, ["python", "-c", PROGRAM, major, *MODULES[release.framework].split()],
+            image.id, ["python", *command],
             environment={"LD_LIBRARY_PATH": "/driver", "LD_BIND_NOW": "1", "HOME": "/tmp",
                          **release.variables},
             volumes={str(stub_driver.folder()): {"bind": "/driver", "mode": "ro"}},

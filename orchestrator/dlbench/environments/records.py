@@ -3,7 +3,8 @@
 A wheel lists its files with their hashes, and the lock has the hash of the wheel. Old wheels have
 files that their own list lacks: these are held against the wheel itself. What was built
 from source, or whose wheel has left the cache, is held against the list that was made when it was
-installed. Compiled bytecode and programs in `bin` are in neither list and are not compared.
+installed. Compiled bytecode, which is made anew even where a wheel brings some, and programs in
+`bin` are not compared.
 """
 
 from __future__ import annotations
@@ -46,8 +47,9 @@ for folder, inner, names in os.walk(site):
 """
 """For an environment's own Python, 3.6 or newer, as in `python -I -S -c`."""
 
+_COMPILED = re.compile(r"(.*/)?__pycache__/[^/]+\.pyc")
 _MADE_LATER = re.compile(
-    r"(.*/)?__pycache__/[^/]+\.pyc"
+    rf"{_COMPILED.pattern}"
     r"|[^/]+\.dist-info/(INSTALLER|REQUESTED|RECORD|direct_url\.json|uv_\w+\.json)"
     r"|_virtualenv\.(py|pth)"
 )
@@ -96,6 +98,8 @@ def _changes(lock: Lock, target: Target, installed: SitePackages) -> list[str]:
     expected: dict[str, set[str]] = {}
     for entry, file in lock.files_for(target):
         for path, hashed in _recorded(entry, file, installed).items():
+            if _COMPILED.fullmatch(path):
+                continue
             expected.setdefault(path, set()).add(hashed)  # packages may share a file
     found = installed.hashes
     changed = [

@@ -96,6 +96,21 @@ def test_files_that_a_wheel_does_not_list_are_held_against_the_wheel(
     assert venvs.differences(release, "cpu") == ["tinypart/__init__.py is changed"]
 
 
+def test_bytecode_that_a_wheel_brings_may_be_compiled_anew(
+    make_release: MakeRelease, shop: Path
+) -> None:
+    """NumPy 1.26 brings some that its own Python does not take for that of its source."""
+    (wheel,) = shop.glob("tinyframe-*.whl")
+    stale = f"__pycache__/tinyframe.cpython-{HOST_PYTHON.replace('.', '')}.pyc"
+    wheel.unlink()
+    write_wheel(shop, "tinyframe", "1.2", more={stale: b"of another day"})
+    release = make_release()
+    python = venvs.prepare(release, "cpu").python
+    site = next((python.parent.parent / "lib").glob("python*/site-packages"))
+    assert (site / stale).read_bytes() != b"of another day"
+    assert venvs.differences(release, "cpu") == []
+
+
 def test_a_second_preparation_asks_nobody(make_release: MakeRelease, shop: Path) -> None:
     release = make_release()
     first = venvs.prepare(release, "cpu")
