@@ -15,6 +15,7 @@ from dlbench.analysis.metrics import Metric
 from dlbench.report import beside_numbers
 from dlbench.report.material import Material, Relation
 from dlbench.report.numbers import span, written
+from dlbench.statistics.answers import equal
 from dlbench.statistics.verdicts import Decision
 from dlbench.statistics.words import together
 
@@ -23,7 +24,6 @@ _DARKEST = 4.0
 """The ratio from which a cell is as dark as cells get."""
 _WIDEST = 5
 """Columns of one table: so many fit on a page of paper."""
-"""Word and state of the first of a column that is not shown to be better than any other."""
 
 
 @dataclass(frozen=True)
@@ -154,10 +154,12 @@ def _standing(material: Material, group: Group, metric: Metric) -> tuple[str, st
     of others, or without any to be compared with."""
     comparison = material.comparison(group.case, metric)
     against = comparison.against_others(group.name) if comparison else []
-    if not against:
+    if not comparison or not against:
         return "no rival", "alone"
-    shown = any(verdict.won_by(group.name) for verdict in against)
-    return ("best", "best") if shown else ("best so far", "ahead")
+    if any(verdict.won_by(group.name) for verdict in against):
+        return "best", "best"
+    level = any(equal(comparison, group.name, verdict.other(group.name)) for verdict in against)
+    return "equal best so far" if level else "best so far", "ahead"
 
 
 def said(relation: Relation, metric: Metric, *, tested: bool) -> tuple[str, str]:

@@ -10,16 +10,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dlbench.analysis.groups import Group
 from dlbench.analysis.metrics import Metric
 from dlbench.report import beside_numbers
 from dlbench.report.material import Material
 from dlbench.report.tables import Cell, columns_of, packed
+from dlbench.statistics.answers import equal
 from dlbench.statistics.verdicts import Decision
 from dlbench.statistics.words import listing
 
 _MOST_BASELINES = 12
 """Where not every pair can be held."""
-_GROUP = ("middle", "low", "high", "range", "n", "best")
+_GROUP = ("middle", "low", "high", "range", "n", "best", "level")
 _PAIR = ("case", "first", "second", "decision", "estimate", "low", "high", "range", "lost")
 
 
@@ -97,7 +99,7 @@ def _metric(
         groups.append(
             (
                 value.middle, value.low, value.high, int(value.is_range), value.n,
-                position[best] if best else None,
+                position[best] if best else None, int(_level(material, metric, group, best)),
             )
             if value
             else (None,) * len(_GROUP)
@@ -116,6 +118,14 @@ def _metric(
         "groups": packed(columns_of(_GROUP, groups)),
         "pairs": packed(columns_of(_PAIR, _pairs(material, metric, position, baselines))),
     }
+
+
+def _level(material: Material, metric: Metric, group: Group, best: str | None) -> bool:
+    """Whether another than the best has the very same middle."""
+    comparison = material.comparison(group.case, metric)
+    if not comparison or best in (None, group.name):
+        return False
+    return equal(comparison, str(best), group.name)
 
 
 def _pairs(

@@ -10,8 +10,9 @@ import pytest
 
 from dlbench import report
 from dlbench.analysis.metrics import TRAINING
-from dlbench.report.matrix import said
+from dlbench.report.matrix import matrices, said
 from dlbench.statistics.verdicts import Decision
+from tests.orchestrator.analysis import campaigns
 from tests.orchestrator.report.attack import HOSTILE, SHOWN
 from tests.orchestrator.report.browser import Browser
 
@@ -118,6 +119,25 @@ def _tick(window: Browser, list: str, text: str) -> None:
 
 def _hash(window: Browser) -> str:
     return unquote_plus(window.run("return location.hash"))
+
+
+def test_of_equal_contenders_none_is_the_best_so_far(chromium: Browser, tmp_path: Path) -> None:
+    """On the page and in the file, which readers without scripts see."""
+    few, level = [1.0, 1.1, 1.2], [1.2, 1.1, 1.0]
+    equal = campaigns.write(
+        tmp_path / "equal", [campaigns.Cell("a@1", few), campaigns.Cell("b@1", level)]
+    )
+    apart = campaigns.write(
+        tmp_path / "apart", [campaigns.Cell("a@1", few), campaigns.Cell("b@1", [1.3, 1.2, 1.4])]
+    )
+    for folder, word in ((equal, "equal best so far"), (apart, "best so far")):
+        (table,) = matrices(report.load(folder))
+        assert word in table.rows[0].cells[0].details
+        page = tmp_path / f"{folder.name}.html"
+        page.write_text(report.html(report.load(folder)), encoding="utf-8")
+        page.with_name("elsewhere.html").write_text("<!doctype html><title>another page</title>")
+        _shown(chromium, page)
+        assert _cell(chromium, "a@1", table.columns[0].title)[-1] == word
 
 
 def test_any_contender_can_be_the_baseline(

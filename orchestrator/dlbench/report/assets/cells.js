@@ -59,7 +59,7 @@ export function cellOf(metric, caseNumber, contender) {
   const other = opponent(metric, number, state.baseline);
   if (other === contender) {
     const [kind, word] = state.baseline !== null ? ["best", "baseline"] : standing(metric, caseNumber, contender);
-    return { ...cell, kind, main: value, details: [...aroundOf(metric, number), word] };
+    return { ...cell, kind, word, main: value, details: [...aroundOf(metric, number), word] };
   }
   const verdict = other === null ? null : verdictOn(metric, caseNumber, contender, other);
   if (verdict === null) return { ...cell, kind: "apart", main: value, details: [missing(metric, caseNumber)] };
@@ -67,12 +67,15 @@ export function cellOf(metric, caseNumber, contender) {
   return { ...cell, kind: shade(metric, verdict), main, details: [interval, value], verdict };
 }
 
-/** The first of a column: shown to be better than any other, ahead of others, or alone. */
+/** The first of a column: shown to be better than any other, ahead of others or level with one, or alone. */
 function standing(metric, caseNumber, contender) {
   const verdicts = page.contenders.map((_, other) => (other === contender ? null : verdictOn(metric, caseNumber, other, contender)));
   const rivals = verdicts.filter((verdict) => verdict !== null && verdict.decision !== "not comparable");
   if (!rivals.length) return ["alone", "no rival"];
-  return rivals.some(({ decision }) => decision === "worse") ? ["best", "best"] : ["ahead", "best so far"];
+  if (rivals.some(({ decision }) => decision === "worse")) return ["best", "best"];
+  const { best, level } = metric.groups;
+  const equal = page.groups.some((group, which) => group.case === caseNumber && level[which] && best[which] === contender);
+  return ["ahead", equal ? "equal best so far" : "best so far"];
 }
 
 /** Why a cell has nothing to be compared with. */
@@ -98,7 +101,7 @@ export function togetherOf(metric, cells) {
     if (["best", "ahead", "alone"].includes(cell.kind)) estimates.push(metric.ratio ? 1 : 0);
     else if (cell.verdict && cell.verdict.estimate !== null) estimates.push(cell.verdict.estimate);
     const word = cell.verdict ? wordOf(metric, cell.verdict.decision)
-      : { best: state.baseline === null ? "best" : "baseline", ahead: "best so far", alone: "no rival", failed: "failed", empty: "missing" }[cell.kind] ?? "not comparable";
+      : cell.word ?? { failed: "failed", empty: "missing" }[cell.kind] ?? "not comparable";
     tally.set(word, (tally.get(word) ?? 0) + 1);
   }
   const whole = { words: [...tally].map(([word, n]) => `${word} ${n}`), lost: failed ? `${failed} of ${runs} runs failed` : "" };
