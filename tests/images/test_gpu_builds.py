@@ -123,19 +123,19 @@ def test_in_a_docker_image_every_part_of_cudnn_loads(
 ) -> None:
     """In the finished image, whose loader is told of every folder; the driver alone is put in."""
     release = of_cache(name)
-    if name in WITH_CUDNN_INSIDE:
+    variables = {"LD_LIBRARY_PATH": "/driver", "HOME": "/tmp", **release.variables}
+    if name in WITH_CUDNN_INSIDE:  # 1.4 names a function that nobody brings, and never calls it
         command = ["-c", LINKED]
     else:
         major = "8" if name in WITH_CUDNN_8 else "9"
         command = ["-c", PROGRAM, major, *MODULES[release.framework].split()]
+        variables["LD_BIND_NOW"] = "1"
     there = images.find_image(docker_client, release, "gpu")
     image = images.build(docker_client, release, "gpu")
     try:
         assert images.verify(docker_client, release, "gpu") == []
         done = docker_client.containers.run(
-            image.id, ["python", *command],
-            environment={"LD_LIBRARY_PATH": "/driver", "LD_BIND_NOW": "1", "HOME": "/tmp",
-                         **release.variables},
+            image.id, ["python", *command], environment=variables,
             volumes={str(stub_driver.folder()): {"bind": "/driver", "mode": "ro"}},
             network_mode="none", remove=True,
         )  # fmt: skip
