@@ -303,6 +303,10 @@ class Background(Reference):
         time.sleep(self.seconds)
         return super().train_step(batch)
 
+    def set_rate(self, rate: float) -> None:
+        self._wait()
+        super().set_rate(rate)
+
     def losses(self, handles: list[Any]) -> list[float]:
         return [handle.result() for handle in handles]
 

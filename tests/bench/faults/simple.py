@@ -70,6 +70,21 @@ def _sigmoid_gradient(node: Json, y: Any, dy: Any) -> Any:
     return [dy * y], {}
 
 
+def _over_everything(node: Json, inputs: Any, p: Json, context: Any) -> Any:
+    flat, _ = layers.softmax(node, [inputs[0].reshape(len(inputs[0]), -1)], p, context)
+    y = flat.reshape(inputs[0].shape)
+    return y, y
+
+
+def _hot(node: Json, inputs: Any, p: Json, context: Any) -> Any:
+    y, _ = layers.softmax(node, [inputs[0] * inputs[0].dtype.type(1.1)], p, context)
+    return y, y
+
+
+def _each_by_itself(node: Json, y: Any, dy: Any) -> Any:
+    return [dy * y * (1 - y)], {}
+
+
 def _channels_first(node: Json, inputs: Any, p: Json, context: Any) -> Any:
     x = inputs[0]
     order = (0, 3, 1, 2) if x.ndim == 4 else (0, 2, 1) if x.ndim == 3 else (0, 1)
@@ -170,6 +185,11 @@ FAULTS: tuple[Fault, ...] = (
     backward_fault("tanh's gradient is 1 - y", "tanh", _tanh_gradient, upstream=True),
     forward_fault("sigmoid is a clipped line", "sigmoid", _hard_sigmoid),
     backward_fault("sigmoid's gradient is y", "sigmoid", _sigmoid_gradient, upstream=True),
+    forward_fault("softmax of all places together", "softmax", _over_everything,
+                  needs=some("softmax", lambda n: len(n["shape"]) > 1)),
+    forward_fault("softmax of values that are a tenth larger", "softmax", _hot),
+    backward_fault("softmax's gradient is that of each value by itself", "softmax", _each_by_itself,
+                   upstream=True),
     forward_fault(
         "flatten puts channels first", "flatten", _channels_first, needs=_reads_more_than_a_vector
     ),

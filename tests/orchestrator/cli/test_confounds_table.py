@@ -37,7 +37,8 @@ def test_a_suite_says_what_is_put_back_and_what_is_not(command: Command) -> None
     put_back, not_put_back = said.split("Known and not put back:")
     assert "With --as published:" in put_back
     assert "1x1 convolutions by a swapped argument" in put_back and ": kernel-1x1" in put_back
-    assert "softmax twice" in not_put_back and "A graph has no softmax" in not_put_back
+    assert "softmax twice" in put_back and ": softmax-twice" in put_back
+    assert "another stem pool" in not_put_back and "not recorded here" in not_put_back
     assert "With --as published" not in command("show", "suite", "quick").out
     content = command("show", "suite", "tian2020", "--json").json
     assert {one["confound"] for one in content["confounds"]} >= {"kernel-1x1", "unscaled-images"}
