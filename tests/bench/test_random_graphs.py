@@ -134,6 +134,7 @@ def test_known_graphs_are_certified_in_pytorch(tmp_path: Path) -> None:
         ("tensorflow@2.21.0", "sparse_windows_of_several_sizes"),
         ("tensorflow@2.21.0:fit", "maps_of_several_sizes"),
         ("tensorflow@2.21.0:fit", "sigmoid_of_a_sigmoid"),  # it takes the other one's logits
+        ("tensorflow@2.21.0:fit", "softmaxes"),
         ("keras@3.15.1-torch", "sigmoid_of_a_sigmoid"),
         ("keras@3.15.1-torch", "one_filter_one_row"),  # whose layout has no gradient there
         ("tensorflow@1.11.0", "maxima_behind_activations"),  # which it leaves out

@@ -66,8 +66,8 @@ class Trained(tf.keras.Model):
 def _for_keras(spec, output, masked):
     """A loss's output in a form that every Keras takes as it is meant."""
     if not masked:
-        # Keras takes what stands before a sigmoid for the logits, whatever it is told
-        return tf.identity(output) if spec["name"] == "sigmoid-cross-entropy" else output
+        # Keras takes what stands before a sigmoid or a softmax for the logits, whatever it is told
+        return tf.identity(output) if "cross-entropy" in spec["name"] else output
     # [rows, places, values of each]: TensorFlow 2.1 weighs places of three-dimensional outputs only
     values = output.shape[-1] if spec["name"] == "softmax-cross-entropy" else 1
     if None in output.shape[1:]:  # images of several sizes
