@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from dlbench.analysis.circumstances import is_busy
 from dlbench.analysis.metrics import QUALITY, TRAINING
 from dlbench.errors import UserError
 from dlbench.report import beside_numbers
@@ -43,6 +44,8 @@ def answer(material: Material) -> Answer:
     if len(cases) > 1 and (failed := sum(len(group.failed) for group in material.groups)):
         ended = sum(len(group.rows) for group in material.groups)
         headline = f"{headline} {failed:,} of {ended:,} runs failed."
+    if any(is_busy(group) for group in material.groups):
+        headline = f"{headline} Other programs kept the machine busy."
     return Answer(headline, tuple(_summary(material)), cases)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -263,6 +264,10 @@ def test_circumstances_stand_beside_the_number(tmp_path: Path, command: Command)
     rows = {line.split()[0]: line for line in said.splitlines() if line[1:].startswith("@1 ")}
     assert "synthetic data, 50 steps, busy machine" in rows["a@1"]
     assert "outliers" in rows["b@1"] and "busy" not in rows["b@1"]
+    headline = " ".join(command("show", folder).out.split("2 contenders")[0].split())
+    assert headline.endswith("Other programs kept the machine busy.")
+    quiet = write(tmp_path / "quiet", [replace(cell, others_percent=0.0) for cell in cells])
+    assert "kept the machine busy" not in command("show", quiet).out
     command("export", folder, "--format", "json", "-o", tmp_path / "out")
     exported = json.loads((tmp_path / "out" / "trials.json").read_text())
     notes = {row["release"]: row["notes"] for row in exported if row["train_s"] != 9.0}
