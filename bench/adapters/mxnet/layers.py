@@ -84,12 +84,10 @@ class ReadByFew(dict):
 
     def __init__(self, F, inputs):
         super(ReadByFew, self).__init__(inputs)
-        self._copy, self._inputs, self._known = F.identity, set(inputs), {}
+        self._copy, self._known = F.identity, {}
 
     def __getitem__(self, name):
         value = super(ReadByFew, self).__getitem__(name)
-        if name in self._inputs:  # which have no gradient
-            return value
         while True:
             known = self._known.setdefault(id(value), {"value": value, "reads": 0})
             known["reads"] += 1

@@ -36,6 +36,8 @@ class Training(nn.HybridBlock):
     def _loss_of(self, F, spec, values, batch):
         """One loss of the recipe: the mean over the batch, or over the places that count."""
         output = values[spec["output"]] if self.net.makes(spec["output"]) else batch[spec["output"]]
+        if OLD_MKLDNN:
+            output = F.identity(output)  # a loss may read it twice (`ReadByFew`)
         target = batch[spec["target"]]
         places = _PER_PLACE[spec["name"]](F, output, target, self._shapes[spec["output"]])
         if spec["mask"] is None:
@@ -59,7 +61,6 @@ def _sigmoid_cross_entropy(F, output, target, shape):
     # gluon's relu(x) - x*t + softplus(-|x|) has a wrong gradient where a logit is just 0
     if not OLD_MKLDNN:  # whose softplus is 88.4 of every larger number
         return F.Activation(output, act_type="softrelu") - output * target
-    output = F.identity(output)  # it is read twice here (`ReadByFew`)
     low = F.minimum(output, 80.0)
     rest = output - low
     return F.Activation(low, act_type="softrelu") + rest - (low + rest) * target
