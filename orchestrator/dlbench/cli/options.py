@@ -101,7 +101,7 @@ def command_of(
             type_, default = list[str] | None, None
         info = typer.Option(
             default,
-            field.metadata["flag"],
+            *field.metadata["flag"].split(),
             metavar=field.metadata["metavar"],
             help=field.metadata["help"],
             autocompletion=COMPLETIONS.get(name),

@@ -46,7 +46,7 @@ class RunOptions(Choices):
     watch: bool = choice(
         "--watch", "Show curves and use of the machine while it runs.", default=False
     )
-    out: Path | None = choice("--out", "Where the campaign goes.", "DIR")
+    out: Path | None = choice("-o --out", "Where the campaign goes.", "DIR")
     resume: Path | None = choice(
         "--resume", "Finish this campaign, or add repeats, releases, workloads.", "DIR"
     )

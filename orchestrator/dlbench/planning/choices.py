@@ -19,7 +19,7 @@ Names = tuple[str, ...]
 
 
 def choice(flag: str, help: str, metavar: str | None = None, default: Any = None) -> Any:
-    """A field of the choices: how it is spelled on the command line, what `--help` says about it,
+    """A field of the choices: its spellings on the command line, what `--help` says about it,
     and what it shows in place of the value; None: the option takes none."""
     return field(default=default, metadata={"flag": flag, "help": help, "metavar": metavar})
 

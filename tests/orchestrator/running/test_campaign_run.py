@@ -162,7 +162,7 @@ def test_a_flood_of_events_ends_the_trial_and_nothing_else(
     if engine == "docker":
         request.getfixturevalue("docker_client")
     options = ("--framework", "spoilt:flood", "--repeats", "1", "--time-limit", "60s")
-    running = launch("run", "--engine", engine, *options, "--out", str(tmp_path / "c"))
+    running = launch("run", "--engine", engine, *options, "-o", str(tmp_path / "c"))
     peak = _peak_kilobytes(running)
     assert running.returncode == 1
     (result,) = Campaign(tmp_path / "c").results()
