@@ -22,6 +22,8 @@ from bench.trial import options_of
 
 ROWS = 6
 """Rows of most batches: few, because the reference is slow; enough for batch normalisation."""
+MANY = 4
+"""Times as many rows tell whether a graph still learns."""
 MORE = 3
 """Batches, besides the first, whose values are compared."""
 STEPS = 20
@@ -241,7 +243,10 @@ class Sides:
     def _walk(self, model, graph, recipe, sizes, seed, in_loop=()):
         """Both sides' steps on batches of these sizes, those of these numbers in the loop."""
         batches = drawn.Batches(self.graph, self.recipe, seed)
-        walk = Walk(self, model, self.reference(graph, recipe), graph, recipe)
+        many = None  # of a detector, whose batch is one image
+        if not host_nodes(graph):
+            many = drawn.Batches(self.graph, self.recipe, 25).rows(MANY * self.size)
+        walk = Walk(self, model, self.reference(graph, recipe), graph, recipe, many)
         for number, rows in enumerate(sizes):
             batch, clear = self.kept_from_kinks(walk.reference, batches, rows)
             if number == 4 and rows == self.size:  # one in which no place counts

@@ -33,12 +33,16 @@ _LARGEST_GRADIENT = 1e18
 _AS_STATED = 3
 """Times that a walk begins again with the recipe's own steps; after that each time with a tenth of
 them. Over and over the same first steps show nothing new, and of a long run nothing at all."""
+_QUIET, _AUDIBLE = 1e-6, 1e-9
+"""A gradient this small beside what it was first is one no more; one this small beside the largest
+of all never was."""
 
 
 class Walk:
     """What both sides did, compared step by step."""
 
-    def __init__(self, sides, model, reference, graph, recipe):
+    def __init__(self, sides, model, reference, graph, recipe, many=None):
+        """`many`: a batch of many rows, which tells whether the graph still learns."""
         self._nodes = trained_nodes(graph, recipe)
         self._frozen = {node["name"] for node in graph["nodes"] if is_frozen(node)}
         self._names = {node["name"] for node in self._nodes} - self._frozen
@@ -51,7 +55,9 @@ class Walk:
         self._new_model = lambda recipe: sides.loaded(graph, recipe)
         self.weights = self._start = sides.start()
         self.began_again = 0
-        """How often training diverged, and both sides went back to the first weights."""
+        """How often training diverged or died, and both sides went back to the first weights."""
+        self._died = 0
+        self._many, self._first_sizes, self._learning = many, None, None
         self.halfway = None
         """The weights after HALF steps."""
         self.batches = []
@@ -67,7 +73,7 @@ class Walk:
         `in_loop`: the release takes it as an epoch of the trial's own loop, after a prediction.
         Neither may touch the optimiser's state.
         """
-        exact, again = self._begins_again_if_diverged(batch)
+        exact, again = self._begins_again_if_lost(batch)
         self._set_rate()
         here, clear = self.weights, clear and not again
         copies = self._copies_for(batch, clear)
@@ -147,30 +153,52 @@ class Walk:
         self._handles = []
         return self
 
-    def _begins_again_if_diverged(self, batch):
+    def _begins_again_if_lost(self, batch):
         """The loss, gradients and statistics at the present weights, or at the first ones again.
 
-        Where the recipe's steps are too long for the graph, soon nothing would be finite. They are
-        made shorter when that has been seen a few times.
+        Where the recipe's steps are too long for the graph, soon nothing would be finite, or it
+        dies: a layer's relus have all ended at 0, nothing learns and nothing shows any more.
+        Steps are made shorter at once where it died, and where it diverged a few times.
         """
         exact = self.reference.backward(batch)
-        size, slope = (
-            max([largest(v) for values in each.values() for v in values.values()] or [0.0])
-            for each in (self.weights, exact[1])
-        )
-        first = abs(self.wanted_losses[0]) if self.wanted_losses else np.inf
-        finite = size < _LARGEST_WEIGHT and slope < _LARGEST_GRADIENT
-        if abs(exact[0]) < max(_LARGEST_LOSS, 1e4 * first) and finite:
+        diverged = self._diverged(exact)
+        died = not diverged and self._died < _AS_STATED and self._has_died(exact[1])
+        if not (diverged or died):
             return exact, False
         self.ended()
         self.began_again += 1
-        if self.began_again > _AS_STATED:
+        self._died += died
+        if died or self.began_again > _AS_STATED:
             slower = dict(self.recipe["optimizer"], lr=self.recipe["optimizer"]["lr"] / 10)
             self.recipe = dict(self.recipe, optimizer=slower)
         self.model, self.weights = self._new_model(self.recipe), self._start
         self._envelope = Envelope(self.recipe)
         self.reference.load(self.weights)
         return self.reference.backward(batch), True
+
+    def _diverged(self, exact):
+        size, slope = (
+            max([largest(v) for values in each.values() for v in values.values()] or [0.0])
+            for each in (self.weights, exact[1])
+        )
+        first = abs(self.wanted_losses[0]) if self.wanted_losses else np.inf
+        finite = size < _LARGEST_WEIGHT and slope < _LARGEST_GRADIENT
+        return not (abs(exact[0]) < max(_LARGEST_LOSS, 1e4 * first) and finite)
+
+    def _has_died(self, gradients):
+        """Whether a parameter that learnt at the first weights does not any more, on many rows."""
+        sizes = _sizes_of(gradients)
+        if self._many is None or self._first_sizes is None:
+            self._first_sizes = sizes
+            return False
+        if not _quieter(sizes, self._first_sizes):
+            return False  # in few rows all of a layer may be 0 by chance
+        now = _sizes_of(self.reference.backward(self._many)[1])
+        if self._learning is None:
+            self.reference.load(self._start)
+            self._learning = _sizes_of(self.reference.backward(self._many)[1])
+            self.reference.load(self.weights)
+        return _quieter(now, self._learning)
 
     def _copies_for(self, batch, clear):
         """The disturbed copies that run along: in a few steps, and at each new size of batch."""
@@ -219,6 +247,21 @@ class Walk:
                 wanted.setdefault(node, {})[name] = value - here[node][name]
                 room.setdefault(node, {})[name] = FACTOR * spreads[node, name]
         return wanted, room
+
+
+def _sizes_of(gradients):
+    """{(node, parameter): the largest of its gradient}."""
+    return {
+        (node, name): largest(value)
+        for node, values in gradients.items()
+        for name, value in values.items()
+    }
+
+
+def _quieter(now, first):
+    """Whether a gradient that was one has become next to nothing."""
+    audible = _AUDIBLE * max(first.values() or [0.0])
+    return any(now[key] <= _QUIET * size for key, size in first.items() if size > audible)
 
 
 def _combined(operation, left, right):

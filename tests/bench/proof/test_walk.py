@@ -11,6 +11,7 @@ import pytest
 
 from bench import data
 from bench.proof.compare import Mismatch
+from bench.proof.drawn import Batches
 from bench.proof.kinks import rows_at_kinks
 from bench.proof.sides import Sides
 from bench.proof.walk import Walk
@@ -107,3 +108,26 @@ def test_a_walk_that_keeps_diverging_takes_shorter_steps(tmp_path: Path) -> None
     assert 4 <= walk.began_again <= 20
     assert walk.recipe["optimizer"]["lr"] < recipe["optimizer"]["lr"]
     assert not any(isinstance(result, Mismatch) for result in walk.parameters)
+
+
+def test_a_walk_in_which_a_layer_dies_begins_again(tmp_path: Path) -> None:
+    """Where every relu has ended at 0 nothing learns, and no fault of a later step would show."""
+    g = Graph("dying")
+    hidden = g.relu(g.dense(g.input("x", (6,)), 1, name="hidden"))
+    g.outputs(g.dense(hidden, 5, name="out"))
+    recipe = recipes.recipe(
+        batch=8,
+        epochs=1,
+        optimizer=recipes.sgd(0.3, momentum=0.5),
+        losses=[recipes.loss("mean-squared-error", "out", "y")],
+        metrics=[],
+    )
+    write_graph(tmp_path / "dying", g.to_json(), recipe, 1, adapter="numpy", variant="numpy")
+    folder = str(tmp_path / "dying")
+    job = json.loads((tmp_path / "dying/job.json").read_text())
+    splits = data.load(folder, job["data"], job["graph"], job["recipe"])
+    walk = Sides(job, splits, adapter(), folder).recipe_walk()
+    assert not any(isinstance(result, Mismatch) for result in walk.parameters)
+    rows = Batches(job["graph"], job["recipe"], 1).rows(200)
+    _, gradients, _ = walk.reference.backward(rows)
+    assert np.abs(gradients["hidden"]["kernel"]).max() > 1e-3

@@ -18,7 +18,7 @@ FAULTS = {
     "norm_keeps_the_complement_of_the_variance": ("vgg", "batchnorm", "batchnorm1/variance"),
     "norm_counts_rows_for_places": ("vgg", "batchnorm", "batchnorm1/variance"),
     "norm_of_small_batches_as_in_evaluation": ("vgg", "loss", "dense2"),
-    "norm_takes_over_the_first_statistics": ("vgg", "adam-decay-steps", "batchnorm1/mean"),
+    "norm_takes_over_the_first_statistics": ("resnet18", "adam-decay-steps", "batchnorm1/mean"),
     "average_counts_padding_at_the_bottom": ("uneven_paddings", "forward", "avgpool1"),
     "uneven_maximum_pads_with_zero": ("uneven_paddings", "forward", "maxpool1"),
     "uneven_convolution_pads_on_the_other_side": ("uneven_paddings", "forward", "conv2d1"),
