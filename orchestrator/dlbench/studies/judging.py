@@ -62,6 +62,12 @@ class Verdict:
             return self.word.value
         return f"{self.word.value}; at this scale {self.here}"
 
+    @property
+    def answer(self) -> Word | None:
+        """At the study's scale, or at their own; None: neither can be told."""
+        found = self.here if self.word is Word.CANNOT_TELL else self.word
+        return None if found is Word.CANNOT_TELL else found
+
 
 @dataclass(frozen=True)
 class JudgedClaim:
@@ -85,10 +91,16 @@ class JudgedClaim:
         intended, published = self.verdicts.get(As.INTENDED), self.verdicts.get(As.PUBLISHED)
         if intended is None or published is None or not self.put_back:
             return ""
-        if (intended.word, intended.here) == (published.word, published.here):
+        if intended.words == published.words:
             return ""
         what = listing(some(list(self.put_back), _MOST_PUT_BACK))
         return f"with equal models: {intended.words}; with {what}: {published.words}"
+
+    @property
+    def turned(self) -> bool:
+        """Whether it is supported in one way and contradicted in the other."""
+        answers = {verdict.answer for verdict in self.verdicts.values() if verdict is not None}
+        return bool(self.put_back) and {Word.SUPPORTED, Word.CONTRADICTED} <= answers
 
 
 @dataclass(frozen=True)
@@ -136,10 +148,10 @@ class JudgedStudy:
                 f"On {count(len(below), 'claim')} the trials are smaller than the study's (fewer"
                 " epochs or rows, or a sample): they can only answer for their own scale."
             )
-        if gaps := sum(1 for claim in self.claims if claim.gap):
+        if turned := sum(1 for claim in self.claims if claim.turned):
             said.append(
-                f"{count(gaps, 'claim gets', 'claims get')} another answer as published than as"
-                " intended: what the study's code did beside the framework."
+                f"{count(turned, 'claim is', 'claims are')} supported in one way and contradicted"
+                " in the other: that is what the study's code did beside the framework."
             )
         families = max(self.families.values(), default=0)
         if families:

@@ -210,4 +210,4 @@ def test_the_gap_between_intended_and_published_is_on_the_page(tmp_path: Path) -
     assert "with equal models: contradicted; with a smaller perceptron (pytorch)" in claim[0]
     assert "+hidden-units:units=64-32-16" in claim[0], "the link names what it leads to"
     assert "What the study's faults make of its claims" in text
-    assert "1 claim gets another answer as published than as intended" in text
+    assert "1 claim is supported in one way and contradicted in the other" in text

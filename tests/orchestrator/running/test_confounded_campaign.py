@@ -130,4 +130,4 @@ def test_from_a_study_to_the_two_verdicts_on_its_claim(
     )
     text = command("judge", out).out
     assert "as intended: contradicted, as published: supported" in text
-    assert "1 claim gets another answer as published than as intended" in " ".join(text.split())
+    assert "1 claim is supported in one way and contradicted in the other" in " ".join(text.split())
