@@ -181,7 +181,7 @@ def verify(
             differences = venvs.differences(release, device)
         state, text, size = "ready", _WHOLE, 0
         if not ready:
-            found = outlook(release, device, workshop.engine.name)
+            found = outlook(release, device, workshop.client)
             state, text, size = found.state, found.text, found.bytes
         if wheels and device in release.devices:
             differences += _library_faults(release, device)

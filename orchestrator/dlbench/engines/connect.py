@@ -44,6 +44,10 @@ class NoDaemon(UserError):
     """No container daemon answers."""
 
 
+class NotAllowed(NoDaemon):
+    """One is there, and this user may not talk to it."""
+
+
 def endpoints(environment: Mapping[str, str] | None = None) -> list[Endpoint]:
     """Where to look, best first. One address only, if the user has named it."""
     env = os.environ if environment is None else environment
@@ -140,7 +144,7 @@ def _client(endpoint: Endpoint) -> docker.DockerClient:
 def _nothing_answers(failures: list[tuple[Endpoint, Exception]]) -> NoDaemon:
     denied = [endpoint for endpoint, error in failures if "Permission denied" in str(error)]
     if denied:
-        return NoDaemon(
+        return NotAllowed(
             f"The container daemon at {denied[0].url} refuses this user.",
             "Join its group (`sudo usermod -aG docker $USER`, then log in again) or use "
             "`--engine process`.",

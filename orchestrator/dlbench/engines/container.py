@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dlbench.engines import gpu_requests
 from dlbench.engines.base import COMMON_VARIABLES, Request, cache_variables
+from dlbench.engines.gpu_requests import CDI
 from dlbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 CAMPAIGN_LABEL = "org.dlbench.campaign"
 TRIAL_LABEL = "org.dlbench.trial"
 NOBODY = 65534
-CDI = "nvidia.com/gpu="
-"""What CDI, the Container Device Interface, puts before a GPU's index, its UUID or `all`."""
 _WEIGHTS = "/weights/weights.npz"
 _TMP_BYTES = 2 << 30
 _SHM_BYTES = 1 << 30
@@ -40,7 +39,7 @@ class Daemon:
     cores: int = 0
     """Of its machine; 0: it does not say."""
     cdi: bool = False
-    """It knows NVIDIA's GPUs by CDI names, and has no runtime of NVIDIA's."""
+    """It is asked for NVIDIA's GPUs by CDI names."""
 
     @classmethod
     def ask(cls, api: APIClient) -> Daemon:
@@ -51,13 +50,10 @@ class Daemon:
             "CPU": not info.get("CpuCfsQuota", True) and not info.get("CPUCfsQuota", True),
             "pids": not info.get("PidsLimit", True),
         }
-        podman = is_podman(info)
-        found = [str(each.get("ID", "")) for each in info.get("DiscoveredDevices") or ()]
-        by_name = podman or any(name.startswith(CDI) for name in found)
         return cls(
             rootless=any("rootless" in option for option in security),
-            podman=podman,
-            cdi=by_name and "nvidia" not in (info.get("Runtimes") or {}),
+            podman=gpu_requests.is_podman(info),
+            cdi=gpu_requests.by_name(info),
             pins=bool(info.get("CPUSet", True)),
             cores=int(info.get("NCPU") or 0),
             cgroupfs=info.get("CgroupDriver") == "cgroupfs",
@@ -67,11 +63,6 @@ class Daemon:
                 if missing
             ),
         )
-
-
-def is_podman(info: Mapping[str, Any]) -> bool:
-    """It is Podman's service that answers, not Docker's daemon."""
-    return "podman" in str(info.get("InitBinary", "")) or "BuildahVersion" in info
 
 
 def create(

@@ -56,6 +56,12 @@ _GPU_SIGNS = (
         "`nvidia-smi -L` shows those there are; choose one with `--gpu`.",
     ),
     (
+        "invoking the nvidia container runtime hook directly",
+        "NVIDIA's toolkit is set to CDI here, and Docker does not ask it so",
+        "Name the GPU as CDI does, `--gpu nvidia.com/gpu=all`; or set the toolkit back: `sudo"
+        " nvidia-ctk config --set nvidia-container-runtime.mode=auto --in-place`.",
+    ),
+    (
         "driver/library version mismatch",
         "The NVIDIA driver was updated, and the one before is still loaded",
         "Restart this machine.",

@@ -103,16 +103,26 @@ def local(client: docker.DockerClient, python: str, packages: Sequence[str]) -> 
     return None
 
 
+def is_there(client: docker.DockerClient, reference: str) -> bool:
+    """The daemon has this image."""
+    import docker.errors
+
+    try:
+        client.images.get(reference)
+    except docker.errors.ImageNotFound:
+        return False
+    return True
+
+
 def obtained(
     client: docker.DockerClient, reference: str, progress: Progress = silent
 ) -> str | None:
     """The id of this image, pulled if need be; None where no registry has or answers for it."""
     import docker.errors
 
-    try:
+    if is_there(client, reference):
         return str(client.images.get(reference).id)
-    except docker.errors.ImageNotFound:
-        progress(Step("base", f"pulling {reference}"))
+    progress(Step("base", f"pulling {reference}"))
     try:
         # A digest stands in place of the tag; docker-py splits neither wrongly.
         return str(client.images.pull(reference).id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from dlbench.environments import (
     base_images,
@@ -19,6 +19,9 @@ from dlbench.environments.locks import File
 from dlbench.environments.releases import Release
 from dlbench.errors import UserError
 
+if TYPE_CHECKING:
+    import docker
+
 
 @dataclass(frozen=True)
 class Outlook:
@@ -30,14 +33,13 @@ class Outlook:
     """To download, as far as it is known."""
 
 
-def outlook(release: Release, device: str, engine: str) -> Outlook:
-    """Whether this release can be made for this device and engine."""
+def outlook(release: Release, device: str, client: docker.DockerClient | None) -> Outlook:
+    """Whether this release can be made for this device: an image, where there is a `client`."""
     if device == "gpu" and release.no_gpu:
         return Outlook("impossible", f"not buildable: {release.no_gpu}")
     try:
         release.lock(device)
-        if engine == "docker":
-            _check_base(release)
+        base = "" if client is None else _base_to_get(release, client)
     except UserError as error:
         return Outlook("impossible", f"not buildable: {error}")
     files, archives, chosen = to_fetch(release, device)
@@ -45,7 +47,8 @@ def outlook(release: Release, device: str, engine: str) -> Outlook:
     size = sum(file.size or 0 for file in files) + sum(each.about_bytes for each in archives)
     # Files that were only looked up when the lock was made have no size in it.
     least = "at least " if any(file.size is None for file in files) else ""
-    needed = f"needs a download of {least}{_size(size)}" if files or archives else ""
+    download = f"a download of {least}{_size(size)}" if files or archives else ""
+    needed = f"needs {' and '.join(filter(None, (download, base)))}" if download or base else ""
     if waits_for_terms(chosen):
         then = f", then it {needed}" if needed else ""
         return Outlook(
@@ -77,10 +80,18 @@ def _size(count: int) -> str:
     return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{max(count / 1e6, 1):.0f} MB"
 
 
-def _check_base(release: Release) -> None:
-    if base_images.public_image(release) is None and shutil.which("mmdebstrap") is None:
+def _base_to_get(release: Release, client: docker.DockerClient) -> str:
+    """Where its base image comes from; nothing: it is there. Raises where it can't be had."""
+    public = base_images.public_image(release)
+    made = any(base_images.local(client, python, release.packages) for python in release.python)
+    if made or (public and not release.packages and base_images.is_there(client, public)):
+        return ""
+    from_mirror = shutil.which("mmdebstrap") is not None
+    if public is None and not from_mirror:
         raise UserError(
             f"no public base image is known for Python {release.python[0]}, and mmdebstrap, which"
             " could make one, is not installed.",
             "`apt install mmdebstrap`.",
         )
+    places = ["a registry"] * (public is not None) + ["a Debian mirror"] * from_mirror
+    return f"a base image from {' or '.join(places)}"

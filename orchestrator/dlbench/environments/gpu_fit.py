@@ -21,6 +21,11 @@ COMPILE_S = 5400.0
 """How much longer the first step may take where the driver must compile all GPU code first: on
 Ampere half an hour to an hour and a half was reported for builds of CUDA 10."""
 
+COMPILED = (
+    "The driver must compile all GPU code when it first runs, which can take an hour, and it may"
+    " fail."
+)
+
 
 @dataclass(frozen=True)
 class Generations:
@@ -90,12 +95,11 @@ def _by_code(release: Release, cuda: Cuda, known: Iterable[Generations], sm: int
     if own and libraries:
         return Fit("native")
     newest = max(machine, default=0) if not own else min(row.newest_sm for row in known)
-    who = "it" if not own else "the CUDA libraries it runs with"
+    who = "has" if not own else "runs with CUDA libraries that have"
     return Fit(
         "compiled",
-        f"{release.name} is older than this GPU (sm_{sm}): {who} can do up to sm_{newest}. The"
-        " driver must compile all GPU code when it first runs, which can take an hour, and it may"
-        " fail.",
+        f"{release.name} {who} machine code for GPUs up to sm_{newest} only; this one is sm_{sm}."
+        f" {COMPILED}",
     )
 
 

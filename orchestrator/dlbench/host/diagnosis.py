@@ -63,7 +63,7 @@ def _docker() -> Iterator[Diagnosis]:
 
 
 def _gpus() -> Iterator[Diagnosis]:
-    from dlbench.environments import releases
+    from dlbench.environments import gpu_fit, releases
     from dlbench.host import gpu_preflight
     from dlbench.monitor import gpu
     from dlbench.statistics.words import listing
@@ -91,11 +91,10 @@ def _gpus() -> Iterator[Diagnosis]:
             elif found.state == "compiled":
                 slow.append(release.name)
         if slow:
-            old = "is older than it" if len(slow) == 1 else "are older than it"
+            lack = "has" if len(slow) == 1 else "have"
             yield Diagnosis(
                 f"Slow start on {which}", "fair",
-                f"{listing(slow)} {old}: the driver must compile all GPU code when it first runs,"
-                " which can take an hour, and it may fail.",
+                f"{listing(slow)} {lack} no machine code for it. {gpu_fit.COMPILED}",
             )  # fmt: skip
         for device in alike:
             if device.processes:

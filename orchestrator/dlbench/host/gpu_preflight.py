@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dlbench.engines.container import CDI, is_podman
+from dlbench.engines import gpu_requests
 from dlbench.environments import gpu_fit, releases
 from dlbench.environments.gpu_fit import Fit
 from dlbench.environments.releases import Release
@@ -21,23 +18,22 @@ from dlbench.statistics.words import listing
 if TYPE_CHECKING:
     import docker
 
-_HOOK = "nvidia-container-runtime-hook"
 _OLD_PART = "MIG-GPU-"
 """Begins a MIG device's name in the style before driver 470, which newer ones no longer tell."""
 _ALLOTTED = "CUDA_VISIBLE_DEVICES"
 _LEAST_API = (1, 40)
 """From this version of Docker's interface on GPUs can be asked for."""
-_CDI_FOLDERS = (Path("/etc/cdi"), Path("/var/run/cdi"))
-"""Where CDI has its descriptions of devices; Podman does not list what it finds there."""
-_MOST_OF_CDI = 1 << 20
+_LEAST_PODMAN = (5, 4)
+"""Older ones start a container without the GPUs that they are asked for, and say nothing."""
 NO_RUNTIME = (
     "Docker has no NVIDIA runtime. Install the NVIDIA Container Toolkit and run"
-    " `nvidia-ctk runtime configure --runtime=docker`, then restart Docker."
+    " `sudo nvidia-ctk runtime configure --runtime=docker`, then restart Docker."
 )
 NO_CDI = (
     "Podman knows no NVIDIA GPU. Install the NVIDIA Container Toolkit and run"
-    " `nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml`."
+    " `sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml`."
 )
+OLD_PODMAN = "Podman's service passes GPUs on from 5.4 on, and this one is older. Update Podman."
 
 
 def refusal(
@@ -45,11 +41,10 @@ def refusal(
 ) -> str | None:
     """Why a GPU trial of this release can't run here, and what would; None: nothing against it."""
     gpus = gpu.inventory()
-    if client is not None and (lacking := too_old(client) or no_passing_on(client.info())):
-        beside = " Or give `--engine process`: it needs no container." if gpus.devices else ""
-        return f"{lacking}{beside}"
     if not gpus.devices:
         return f"No GPU is seen here. {gpus.reason} {gpus.remedy}".rstrip()
+    if client is not None and (lacking := too_old(client) or no_passing_on(client.info())):
+        return f"{lacking} Or give `--engine process`: it needs no container."
     everything = any(_plain(name) == "all" for name in selection)
     if everything and (allotted := _allotted_others(gpus, "all")):
         return allotted
@@ -250,26 +245,12 @@ def too_old(client: docker.DockerClient) -> str:
 def no_passing_on(info: Mapping[str, Any], search_path: str | None = None) -> str:
     """Why this daemon can't pass NVIDIA's GPUs on, and what to do; nothing: it can.
 
-    It can by a runtime, by CDI, or by NVIDIA's hook on its path."""
-    found = (str(each.get("ID", "")) for each in info.get("DiscoveredDevices") or ())
-    if "nvidia" in (info.get("Runtimes") or {}) or any(name.startswith(CDI) for name in found):
-        return ""
-    if shutil.which(_HOOK, path=search_path or os.environ.get("PATH")) is not None:
-        return ""
-    if not is_podman(info):
-        return NO_RUNTIME
-    return "" if _described_to_cdi() else NO_CDI
-
-
-def _described_to_cdi() -> bool:
-    """A description of NVIDIA's GPUs is where Podman looks for one."""
-    kind = re.compile(rb"""["']?kind["']?\s*:\s*["']?nvidia\.com/gpu\b""")
-    for folder in _CDI_FOLDERS:
-        for path in (*folder.glob("*.yaml"), *folder.glob("*.yml"), *folder.glob("*.json")):
-            try:
-                with path.open("rb") as file:
-                    if kind.search(file.read(_MOST_OF_CDI)):
-                        return True
-            except OSError:
-                continue
-    return False
+    It can by a runtime, by CDI, or by NVIDIA's hook on its path; Podman by CDI alone."""
+    if gpu_requests.is_podman(info):
+        version = gpu_fit.numbers(str(info.get("ServerVersion") or ""))
+        if version and version < _LEAST_PODMAN:
+            return OLD_PODMAN
+        return "" if gpu_requests.described(info) else NO_CDI
+    runtime = "nvidia" in (info.get("Runtimes") or {})
+    able = runtime or gpu_requests.described(info) or gpu_requests.has_hook(search_path)
+    return "" if able else NO_RUNTIME

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import platform
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -21,6 +22,8 @@ from dlbench.monitor.samples import GpuSample
 _DRIVER = Path("/proc/driver/nvidia/version")
 """It is there where the kernel has NVIDIA's driver."""
 _SMI = "`nvidia-smi` says more."
+_OF_WINDOWS = Path("/usr/lib/wsl/lib")
+"""Where WSL has the libraries of the driver in Windows."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +145,7 @@ class Gpus:
         try:
             self._devices = [_Watched(nvml, handle) for handle in _handles(nvml, selection)]
         except nvml.NVMLError as error:
-            self.reason = f"NVML: {error}."
+            self.reason = f"{_said(error)}."
         else:
             if not self._devices:
                 self.reason = "The driver reports no GPU."
@@ -263,6 +266,8 @@ def _initialise() -> tuple[Any, _Why]:
 def _why(nvml: Any, error: Any) -> _Why:
     """Why the driver, or a GPU, can't be asked, and what to do about it."""
     code = getattr(error, "value", None)
+    if "microsoft" in platform.release().lower() and (why := _why_in_wsl(nvml, error)):
+        return why
     if code == nvml.NVML_ERROR_LIBRARY_NOT_FOUND and _DRIVER.exists():
         return _Why(
             "The NVIDIA driver is loaded, but libnvidia-ml.so.1 was not found.",
@@ -283,7 +288,35 @@ def _why(nvml: Any, error: Any) -> _Why:
             "The NVIDIA driver was updated, and the one before is still loaded.",
             "Restart this machine.",
         )
-    return _Why(f"NVML: {error}.", _SMI)
+    return _Why(f"{_said(error)}.", _SMI)
+
+
+def _said(error: Any) -> str:
+    """In the words of the library, some of which end in a full stop."""
+    return f"NVML: {error}".rstrip(".")
+
+
+def _why_in_wsl(nvml: Any, error: Any) -> _Why | None:
+    """As `_why`, in Windows' Subsystem for Linux: its driver is that of Windows, and one that is
+    installed in Linux would hide it."""
+    code = getattr(error, "value", None)
+    if code == nvml.NVML_ERROR_LIBRARY_NOT_FOUND and (_OF_WINDOWS / "libnvidia-ml.so.1").exists():
+        return _Why(
+            f"libnvidia-ml.so.1 is in {_OF_WINDOWS}, where the loader does not look.",
+            f"Name that folder in LD_LIBRARY_PATH: `export LD_LIBRARY_PATH={_OF_WINDOWS}`.",
+        )
+    unseen = {
+        nvml.NVML_ERROR_LIBRARY_NOT_FOUND: "libnvidia-ml.so.1 was not found",
+        nvml.NVML_ERROR_DRIVER_NOT_LOADED: _said(error),
+        nvml.NVML_ERROR_OPERATING_SYSTEM: _said(error),
+    }
+    if code not in unseen:
+        return None
+    return _Why(
+        f"WSL shows no NVIDIA driver of Windows ({unseen[code]}).",
+        "If this machine has one of NVIDIA's GPUs, install or update the driver in Windows, not in"
+        " Linux, then run `wsl --update` and `wsl --shutdown` there.",
+    )
 
 
 def _shut_down(nvml: Any) -> None:

@@ -129,12 +129,12 @@ def open_workshop(name: str) -> Workshop:
         return Workshop(_process(), None)
     try:
         client = connect.connect()
-    except UserError:
+    except UserError as error:
         if name == "docker":
             raise
-        note = (
-            "No Docker daemon answers, so the process engine is used (`dlbench doctor` says more)."
-        )
+        refused = isinstance(error, connect.NotAllowed)
+        why = "The container daemon refuses this user" if refused else "No Docker daemon answers"
+        note = f"{why}, so the process engine is used (`dlbench doctor` says more)."
         return Workshop(_process(), None, note)
     from dlbench.engines.docker import DockerEngine
 

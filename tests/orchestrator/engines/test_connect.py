@@ -116,11 +116,11 @@ def test_a_daemon_that_never_answers_is_given_up(
 
 
 def test_a_refused_user_is_told_the_group(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dlbench.engines.connect import _nothing_answers
+    from dlbench.engines.connect import NotAllowed, _nothing_answers
 
     place = Endpoint("unix:///var/run/docker.sock", "the usual places")
     error = _nothing_answers([(place, PermissionError(13, "Permission denied"))])
-    assert "refuses this user" in error.problem
+    assert isinstance(error, NotAllowed) and "refuses this user" in error.problem
     assert "usermod -aG docker" in error.remedy
 
 

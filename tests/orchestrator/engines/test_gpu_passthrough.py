@@ -288,23 +288,32 @@ DISCOVERED = [{"Source": "cdi", "ID": "nvidia.com/gpu=0"}]
         ({"DiscoveredDevices": DISCOVERED}, ("0", "1"), ["nvidia.com/gpu=0", "nvidia.com/gpu=1"]),
         ({"DiscoveredDevices": DISCOVERED}, ("all",), ["nvidia.com/gpu=all"]),
         ({"DiscoveredDevices": DISCOVERED}, (UUID_0,), [f"nvidia.com/gpu={UUID_0}"]),
-        ({"BuildahVersion": "1.33"}, ("0",), ["nvidia.com/gpu=0"]),
+        ({"BuildahVersion": "1.39"}, ("0",), ["nvidia.com/gpu=0"]),
+        # Podman takes no notice of a request for what NVIDIA's runtime understands.
+        ({"BuildahVersion": "1.39", "Runtimes": {"nvidia": {}}}, ("0",), ["nvidia.com/gpu=0"]),
         ({"Runtimes": {"nvidia": {}}}, ("nvidia.com/gpu=1",), ["nvidia.com/gpu=1"]),
     ],
 )
 def test_newer_daemons_are_asked_by_cdi_names(
-    facts: dict[str, Any], gpus: tuple[str, ...], names: list[str]
+    facts: dict[str, Any], gpus: tuple[str, ...], names: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
     (request,) = _devices(gpus, daemon(**facts)) or ()
     assert (request["Driver"], request["DeviceIDs"]) == ("cdi", names)
 
 
 @pytest.mark.parametrize(
-    "facts",
-    [{}, {"DiscoveredDevices": [{"Source": "cdi", "ID": "vendor.com/net=eth0"}]},
-     {"Runtimes": {"nvidia": {}}, "DiscoveredDevices": DISCOVERED}],
+    ("facts", "hook"),
+    [({}, False), ({"DiscoveredDevices": [{"Source": "cdi", "ID": "vendor.com/net=0"}]}, False),
+     ({"Runtimes": {"nvidia": {}}}, False), ({"DiscoveredDevices": DISCOVERED}, True)],
 )  # fmt: skip
-def test_others_are_asked_for_what_nvidia_s_runtime_understands(facts: dict[str, Any]) -> None:
+def test_others_are_asked_for_what_nvidia_s_hook_understands(
+    facts: dict[str, Any], hook: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    if hook:
+        (tmp_path / "nvidia-container-runtime-hook").write_text("#!/bin/sh\n")
+        (tmp_path / "nvidia-container-runtime-hook").chmod(0o755)
     (request,) = _devices(("0", UUID_1), daemon(**facts)) or ()
     assert request["DeviceIDs"] == ["0", UUID_1]
     assert request["Capabilities"] == [["gpu", "compute", "utility"]]

@@ -51,6 +51,14 @@ from dlbench.errors import UserError
             "nvidia-ctk cdi list",
         ),
         (
+            "error running prestart hook #0: exit status 1, stdout: , stderr: Using requested mode"
+            " 'cdi' invoking the NVIDIA Container Runtime Hook directly (e.g. specifying the docker"
+            " --gpus flag) is not supported.",
+            GpuRefused,
+            "toolkit is set to CDI",
+            "`--gpu nvidia.com/gpu=all`",
+        ),
+        (
             "nvidia-container-cli: initialization error: nvml error: driver/library version"
             " mismatch: unknown",
             GpuRefused,

@@ -37,7 +37,13 @@ def test_libraries_that_are_older_than_the_gpu_are_compiled_too(tmp_path: Path) 
     gpu = '[gpu]\ncuda = "10.0"\ncudnn = "7.6"\ncode = ["sm_80"]\n'
     found = gpu_fit.fit(made(tmp_path, gpu=gpu), NEW, 86)
     assert found.state == "compiled"
-    assert "the CUDA libraries it runs with can do up to sm_75" in found.text
+    assert "runs with CUDA libraries that have machine code for GPUs up to sm_75" in found.text
+
+
+def test_a_release_may_lack_machine_code_for_a_gpu_that_is_older_than_it() -> None:
+    found = gpu_fit.fit(releases.find("tensorflow@2.21.0"), NEW, 90)  # of 2026, on an H100
+    assert found.state == "compiled" and "older" not in found.text
+    assert found.text.startswith("tensorflow@2.21.0 has machine code for GPUs up to sm_89 only;")
 
 
 @pytest.mark.parametrize(

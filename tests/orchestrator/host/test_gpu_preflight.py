@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from dlbench.engines import gpu_requests
 from dlbench.environments import gpu_fit, releases
 from dlbench.errors import UserError
 from dlbench.host import diagnosis, gpu_preflight
@@ -139,7 +140,11 @@ def test_an_old_build_on_a_new_gpu_is_warned_of_and_given_more_time(
     see(monkeypatch, "8.0")
     old = releases.find("tensorflow@1.15.5")
     assert gpu_preflight.refusal(old, None) is None
-    assert "can take an hour" in gpu_preflight.warning(old, ("all",))
+    assert gpu_preflight.warning(old, ("all",)) == (
+        "tensorflow@1.15.5 has machine code for GPUs up to sm_70 only; this one is sm_80. The"
+        " driver must compile all GPU code when it first runs, which can take an hour, and it may"
+        " fail."
+    )
     assert planned("tensorflow@1.15.5", which="all").notes == (
         gpu_preflight.warning(old, ("all",)),
     )
@@ -183,7 +188,7 @@ def test_an_idle_or_unknown_gpu_is_not_spoken_of(gpus: Any) -> None:
     assert gpu_cautions(machine, {"gpu"}) == cautions(machine) == []
 
 
-PODMAN = {"BuildahVersion": "1.39.3", "Runtimes": {"crun": {}, "runc": {}}}
+PODMAN = {"BuildahVersion": "1.39.3", "ServerVersion": "5.4.2", "Runtimes": {"crun": {}}}
 
 
 @pytest.mark.parametrize(
@@ -194,13 +199,12 @@ PODMAN = {"BuildahVersion": "1.39.3", "Runtimes": {"crun": {}, "runc": {}}}
         ({"Runtimes": None, "DiscoveredDevices": None}, gpu_preflight.NO_RUNTIME),
         ({"DiscoveredDevices": [{"ID": "vendor.com/net=eth0"}]}, gpu_preflight.NO_RUNTIME),
         ({"DiscoveredDevices": [{"ID": "nvidia.com/gpu=0"}]}, ""),
-        (PODMAN, gpu_preflight.NO_CDI),
+        ({"DiscoveredDevices": None, "CDISpecDirs": ["/nowhere"]}, gpu_preflight.NO_RUNTIME),
     ],
 )
 def test_what_a_daemon_needs_to_pass_gpus_on(
-    info: dict[str, Any], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    info: dict[str, Any], words: str, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(gpu_preflight, "_CDI_FOLDERS", (tmp_path / "cdi",))
     assert gpu_preflight.no_passing_on(info, str(tmp_path)) == words
     hook = tmp_path / "nvidia-container-runtime-hook"
     hook.write_text("#!/bin/sh\n")
@@ -222,9 +226,30 @@ def test_podman_finds_gpus_that_are_described_to_cdi(
     name: str, text: str, described: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / name).write_text(text)
-    monkeypatch.setattr(gpu_preflight, "_CDI_FOLDERS", (tmp_path / "none", tmp_path))
-    lacking = gpu_preflight.no_passing_on(PODMAN, str(tmp_path))
+    monkeypatch.setattr(gpu_requests, "_FOLDERS", (str(tmp_path / "none"), str(tmp_path)))
+    hook = tmp_path / gpu_requests.HOOK  # it is Docker's alone, and so is a runtime of its own
+    hook.write_text("#!/bin/sh\n")
+    hook.chmod(0o755)
+    told = {**PODMAN, "Runtimes": {"nvidia": {}}}
+    lacking = gpu_preflight.no_passing_on(told, str(tmp_path))
     assert lacking == ("" if described else gpu_preflight.NO_CDI)
+    # Docker from 25 on has folders of its own, and lists no devices before 28.2.
+    docker = {"Runtimes": {"runc": {}}, "CDISpecDirs": [str(tmp_path)]}
+    lacking = gpu_preflight.no_passing_on(docker, "/nowhere")
+    assert lacking == ("" if described else gpu_preflight.NO_RUNTIME)
+    assert gpu_requests.by_name(docker, "/nowhere") == described
+    assert not gpu_requests.by_name(docker, str(tmp_path))  # the hook needs no description
+
+
+@pytest.mark.parametrize("version", ["4.9.3", "5.3.2"])
+def test_a_podman_that_would_leave_gpus_out_is_refused(
+    version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "nvidia.yaml").write_text("kind: nvidia.com/gpu\n")
+    monkeypatch.setattr(gpu_requests, "_FOLDERS", (str(tmp_path),))
+    assert gpu_preflight.no_passing_on(PODMAN) == ""
+    old = {**PODMAN, "ServerVersion": version}
+    assert gpu_preflight.no_passing_on(old) == gpu_preflight.OLD_PODMAN
 
 
 @pytest.mark.parametrize(
@@ -351,8 +376,10 @@ def test_a_daemon_that_can_t_is_no_end_where_a_gpu_is_seen(
     assert gpu_preflight.refusal(mxnet, docker("1.40", **both)) is None
     said = gpu_preflight.refusal(mxnet, docker("1.39", **both))
     assert said is not None and "from Docker 19.03 on" in said
-    see(monkeypatch)
-    assert gpu_preflight.refusal(mxnet, docker("1.41")) == gpu_preflight.NO_RUNTIME
+    see(monkeypatch)  # then nothing that could be installed beside Docker would help
+    assert (
+        gpu_preflight.refusal(mxnet, docker("1.41")) == "No GPU is seen here. No driver is loaded."
+    )
 
 
 def test_what_the_driver_does_not_tell_is_no_ground(monkeypatch: pytest.MonkeyPatch) -> None:

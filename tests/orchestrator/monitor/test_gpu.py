@@ -176,6 +176,29 @@ def test_a_driver_without_its_libraries_is_told_from_none(
     assert words in str(gpu._why(pynvml, error).reason)
 
 
+@pytest.mark.parametrize(
+    ("code", "library", "reason", "remedy"),
+    [
+        (pynvml.NVML_ERROR_LIBRARY_NOT_FOUND, False, "was not found", "in Windows, not in Linux"),
+        (pynvml.NVML_ERROR_LIBRARY_NOT_FOUND, True, "does not look", "export LD_LIBRARY_PATH="),
+        (pynvml.NVML_ERROR_DRIVER_NOT_LOADED, True, "shows no NVIDIA", "`wsl --update`"),
+        (pynvml.NVML_ERROR_OPERATING_SYSTEM, True, "has blocked the request).", "in Windows, not"),
+        (pynvml.NVML_ERROR_UNKNOWN, True, "NVML: ", "`nvidia-smi` says more."),
+    ],
+)
+def test_in_wsl_the_driver_is_that_of_windows(
+    code: int, library: bool, reason: str, remedy: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(gpu.platform, "release", lambda: "5.15.90.1-microsoft-standard-WSL2")
+    monkeypatch.setattr(gpu, "_OF_WINDOWS", tmp_path)
+    if library:
+        (tmp_path / "libnvidia-ml.so.1").touch()
+    why = gpu._why(pynvml, pynvml.NVMLError(code))
+    assert reason in str(why.reason) and remedy in why.remedy
+    assert "modprobe" not in why.remedy
+
+
 def test_a_broken_gpu_hides_no_other(driver: Path) -> None:
     found = run(INVENTORY, driver, STAND_IN_BROKEN="0")
     assert [card["index"] for card in found["inventory"]["devices"]] == [1]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from dlbench.engines.connect import NotAllowed
 from dlbench.engines.process import ProcessEngine
 from dlbench.environments import releases
 from dlbench.errors import UserError
@@ -28,6 +29,19 @@ def test_without_a_daemon_auto_says_what_it_takes(
     assert (workshop.client, workshop.runtime, workshop.stats()) == (None, None, None)
     with pytest.raises(UserError, match=r"none\.sock"):
         open_workshop("docker")
+
+
+def test_a_daemon_that_refuses_this_user_is_not_said_to_be_silent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def connect() -> None:
+        raise NotAllowed("The container daemon refuses this user.", "Join its group.")
+
+    monkeypatch.setattr("dlbench.engines.connect.connect", connect)
+    assert open_workshop("auto").note == (
+        "The container daemon refuses this user, so the process engine is used (`dlbench doctor`"
+        " says more)."
+    )
 
 
 def test_the_process_engine_needs_no_word() -> None:
