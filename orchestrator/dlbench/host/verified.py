@@ -1,13 +1,15 @@
-"""What was seen to run, on what: recorded in the release files, shown as a page of the docs.
+"""What was seen to run, on what and when: recorded in the release files, a page of the docs.
 
-A release is recorded when all its ways to train were proven on every workload, or on some, which
-the record then names; never where one of them failed.
+A release is recorded when all its ways to train were proven on every workload, or on some; never
+where one of them failed. A record says which ways and workloads those were, because both grow.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from dlbench import paths
@@ -15,16 +17,43 @@ from dlbench.environments import cuda_sets, releases
 from dlbench.environments.releases import Release
 from dlbench.host import gpu_preflight
 from dlbench.monitor.gpu import inventory
+from dlbench.statistics.words import listing
 from dlbench.workloads import workloads
 
-_ONLY = " only"
-"""Behind the names of workloads, where they were not all."""
+_WRITTEN = re.compile(r"(.+?)[:,] (\S+) on (\S+), (\d{4}-\d\d-\d\d)")
+
+
+@dataclass(frozen=True)
+class Record:
+    """One entry of `verified` in a release.toml."""
+
+    what: str
+    """A word of `VERIFIED`; after a colon may stand on what."""
+    variants: tuple[str, ...] = ()
+    workloads: tuple[str, ...] = ()
+    day: str = ""
+    """None of the three: every way to train on every workload that there was then, no day noted."""
+
+    @classmethod
+    def read(cls, text: str) -> Record:
+        if found := _WRITTEN.fullmatch(text):
+            what, variants, names, day = found.groups()
+            return cls(what, tuple(variants.split("+")), tuple(names.split("+")), day)
+        return cls(text)
+
+    @property
+    def text(self) -> str:
+        if not self.day:
+            return self.what
+        mark = "," if ":" in self.what else ":"
+        ways, names = "+".join(self.variants), "+".join(self.workloads)
+        return f"{self.what}{mark} {ways} on {names}, {self.day}"
 
 
 def word(
     device: str, packages: str, *, whole: bool = True, selection: Sequence[str] = ("all",)
 ) -> str:
-    """What `verified` in a release.toml says of packages that were proven on this device.
+    """What a record says of packages that were proven on this device.
 
     Not `whole`: without the libraries of its CUDA set. `selection`: the GPUs that were given, of
     which the first was used."""
@@ -59,7 +88,10 @@ def record(
             for workload in tried
             if (variant, workload) not in passed
         ]
-        if lacking:
+        refused = {str(entry.get("reason") or "") for entry in own if not entry.get("checks")}
+        if lacking and not passed and len(refused) == 1 and (why := refused.pop()):
+            told.append(f"{name}: not recorded: {why}")
+        elif lacking:
             more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
             told.append(f"{name}: not recorded, not proven: {lacking[0]}{more}.")
         else:
@@ -73,27 +105,34 @@ def record(
     return told
 
 
-def _write(release: Release, proven: str, tried: Sequence[str]) -> str:
+def _write(release: Release, what: str, tried: Sequence[str]) -> str:
     """Add what was proven on these workloads to the release's file; what was added, and where."""
-    if proven in release.verified and not {*tried} >= {*workloads()}:
-        return f'"{proven}" was verified on every workload before: nothing to add.'
-    start = f"{proven}{',' if ':' in proven else ':'} "
-    on_some, lacks_a_way = f"{start}on ", f"{start}not "
-    before = [each for each in release.verified if each.startswith((on_some, lacks_a_way))]
-    whole = [each for each in before if each.endswith(_ONLY)]  # of every way to train
-    names = [name for each in whole for name in each[len(on_some) : -len(_ONLY)].split(", ")]
-    every = [*dict.fromkeys((*names, *tried))]
-    said = proven if {*every} >= {*workloads()} else f"{on_some}{', '.join(every)}{_ONLY}"
-    kept = [each for each in release.verified if each != said and each not in before]
+    today = datetime.now(UTC).date().isoformat()
+    new = Record(what, release.variants, tuple(tried), today)
+    kept: list[Record] = []
+    for each in map(Record.read, release.verified):
+        if each.what == what and each.day and {*each.variants} <= {*new.variants}:
+            left = tuple(name for name in each.workloads if name not in new.workloads)
+            if each.day == today and each.variants == new.variants:
+                new = replace(new, workloads=(*left, *new.workloads))
+            elif left:
+                kept.append(replace(each, workloads=left))
+        else:
+            kept.append(each)
+    lines = "".join(f'    "{each.text}",\n' for each in (*kept, new))
     path = release.folder / "release.toml"
-    line = "verified = [" + ", ".join(f'"{each}"' for each in (*kept, said)) + "]"
-    text = re.sub(r"^verified = \[[^\]]*\]", lambda _: line, path.read_text("utf-8"), flags=re.M)
+    text = re.sub(
+        r"^verified = \[[^\]]*\]",
+        lambda _: f"verified = [\n{lines}]",
+        path.read_text("utf-8"),
+        flags=re.M,
+    )
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        return f'verified "{said}" (not written: {error.strerror})'
+        return f'verified "{new.text}" (not written: {error.strerror})'
     place = f"{release.folder.parent.name}/{release.folder.name}/release.toml"
-    return f'verified "{said}", written to {place}'
+    return f'verified "{new.text}", written to {place}'
 
 
 def _tried(name: str) -> str:
@@ -115,20 +154,45 @@ def page() -> str:
         "| release | CPU | GPU packages, on a CPU | on a GPU | CUDA's libraries |",
         "|---|---|---|---|---|",
     ]
+    sets: dict[frozenset[str], str] = {}
     for release in releases.load_releases(releases.shipped()):
-        seen = {kind: _seen(release, kind) for kind in releases.VERIFIED}
+        seen = {kind: _seen(release, kind, sets) for kind in releases.VERIFIED}
         rows.append(
             f"| {release.name} | {seen['cpu'] or 'no'} |"
             f" {seen['gpu-build'] or _unproven(release)} |"
             f" {seen['gpu'] or 'no' if release.cuda else release.no_gpu} | {_libraries(release)} |"
         )
-    return _HEADING + "\n".join(rows) + "\n"
+    which = [f"- {letter}: {', '.join(_ordered(names))}" for names, letter in sets.items()]
+    missing = {*workloads()} - frozenset().union(*sets)
+    if sets and missing:
+        which.append(f"- in none of them: {', '.join(_ordered(missing))}")
+    listed = ["", "Workloads:", "", *which] if sets else []
+    return _HEADING + "\n".join((*rows, *listed)) + "\n"
 
 
-def _seen(release: Release, kind: str) -> str:
-    """On what it was seen to run; empty: it was not."""
-    said = [each for each in release.verified if each.partition(":")[0] == kind]
-    return "; ".join(each.partition(": ")[2] or "yes" for each in said)
+def _seen(release: Release, kind: str, sets: dict[frozenset[str], str]) -> str:
+    """On what it was seen to run, and when; empty: it was not. `sets`: of workloads, by letter."""
+    said = []
+    for each in map(Record.read, release.verified):
+        name, _, more = each.what.partition(": ")
+        if name != kind:
+            continue
+        if not each.day:
+            said.append(more or "yes")
+            continue
+        letter = sets.setdefault(frozenset(each.workloads), chr(ord("a") + len(sets)))
+        many = "workload" if len(each.workloads) == 1 else "workloads"
+        lacking = [variant for variant in release.variants if variant not in each.variants]
+        without = f", not {listing(lacking)}" if lacking else ""
+        start = f"{more}: " if more else ""
+        said.append(f"{start}{len(each.workloads)} {many} ({letter}){without}, {each.day}")
+    return "; ".join(said)
+
+
+def _ordered(names: Iterable[str]) -> list[str]:
+    """As `dlbench list workloads` has them."""
+    order = list(workloads())
+    return sorted(names, key=lambda name: (order.index(name) if name in order else 999, name))
 
 
 def _unproven(release: Release) -> str:
@@ -153,16 +217,22 @@ _HEADING = """# What was verified
 
 Made from `verified` in the release files by `dlbench list releases --verified`; do not edit it.
 
-*CPU*: every way to train was proven equal to the reference on every workload that dlbench had
-then (at least digits-, mnist-, cifar10- and svhn-cnn, imdb-lstm, jarvis-fcrn-10 and two graphs
-for proofs alone), and trained, on a CPU. *GPU packages, on a CPU*: the packages of `gpu.lock`
-were installed with the libraries they need and proven equal in the same way, on a machine without
-a GPU, with a stand-in for the driver that says "no device". So every library is found and every
-symbol binds, and the build computes right on the CPU; its GPU code did not run. *On a GPU*:
-proven on the GPU that is named. Where that column says no, the release's GPU code has never run.
-*On … only*: proven on these workloads; the others were not tried. *Not tuned*, *not fused*: that
-way to train came later and was not tried. *Without CUDA's libraries*: it
-opens them only to use a GPU, and they were not there.
+*CPU*: every way to train was proven equal to the reference, and trained, on a CPU: on at least
+digits-, mnist-, cifar10- and svhn-cnn, imdb-lstm, jarvis-fcrn-10 and two graphs for proofs alone.
+[models.md](models.md) says which release was proven on which other workload.
+
+*GPU packages, on a CPU*: the packages of `gpu.lock` were installed with the libraries they need and
+proven equal in the same way, on a machine without a GPU, with a stand-in for the driver that says
+"no device". So every library is found and every symbol binds, and the build computes right on the
+CPU; its GPU code did not run. A cell says on how many workloads, with a letter for which those are
+(below the table), and on which day the last of these proofs was made: by the code of that day, and
+in every way to train that is not named after *not*. What is not named was not tried: workloads and
+ways to train came later, as did the op softmax, which no workload has.
+
+*On a GPU*: proven on the GPU that is named. Where that column says no, the release's GPU code has
+never run.
+
+*Without CUDA's libraries*: it opens them only to use a GPU, and they were not there.
 *Linked to the archives' libraries*: it does not start without them, and they were not there.
 *From archives, untried*: the archives' addresses and digests are known from public sources, but
 nobody has downloaded them with dlbench yet.
