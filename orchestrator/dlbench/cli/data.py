@@ -42,6 +42,7 @@ def list_data(json: Json = False) -> None:
             "here": here[d.name].word,
             "rows_here": here[d.name].rows,
             "repeated": here[d.name].repeated,
+            "checked": here[d.name].checked,
             "ready": store.is_prepared(d, "real"),
             "synthetic_ready": store.is_prepared(d, "synthetic"),
             "origin": d.origin,
@@ -71,6 +72,8 @@ def list_data(json: Json = False) -> None:
             say(f"{d.name}: {_counted(d, here[d.name].rows, sample=True)}.")
         if here[d.name].repeated:
             say(f"{d.name}: {_repeated(here[d.name].repeated)}.")
+        if not here[d.name].checked:
+            say(f"{d.name}: {_UNCHECKED}.")
 
 
 def _counted(dataset: Dataset, rows: tuple[int, int] | None, *, sample: bool) -> str:
@@ -84,6 +87,12 @@ def _counted(dataset: Dataset, rows: tuple[int, int] | None, *, sample: bool) ->
     fewer = rows <= dataset.rows and rows[1] <= dataset.rows[1]
     what = "a sample of" if fewer else "another edition, taken for a sample:"
     return f"{what} {counted}; the official data have {official}"
+
+
+_UNCHECKED = (
+    "as many rows as the official data, but no checksum is known to compare these files with;"
+    " the digest says which they were"
+)
 
 
 def _repeated(count: int) -> str:
@@ -120,11 +129,13 @@ def fetch(
             prepared = store.prepare_from(dataset, source, tell)
         else:
             prepared = store.prepare(dataset, "real", tell, again=again)
-        keys = ("name", "source", "digest", "bytes", "repeated")
+        keys = ("name", "source", "digest", "bytes", "repeated", "checked")
         done.append({key: getattr(prepared, key) for key in keys})
         tell(f"{prepared.name}: ready, {megabytes(prepared.bytes)}, digest {prepared.digest[:12]}")
         if prepared.repeated:
             tell(f"{prepared.name}: {_repeated(prepared.repeated)}")
+        if not prepared.checked:
+            tell(f"{prepared.name}: {_UNCHECKED}")
     if json:
         print_json(done)
 
@@ -146,7 +157,8 @@ def verify(
     rows: list[dict[str, Any]] = []
     for dataset, source in product(chosen, get_args(Source)):
         row = {"name": dataset.name, "source": source, "whole": False,
-               "problem": "It is not here.", "holds": "", "repeated": 0}  # fmt: skip
+               "problem": "It is not here.", "holds": "", "repeated": 0,
+               "checked": True}  # fmt: skip
         if store.is_prepared(dataset, source):
             try:
                 data = store.verify(dataset, source)
@@ -156,7 +168,9 @@ def verify(
                 own = data.rows["train"], data.rows["test"]
                 words = _counted(dataset, own, sample=data.source == "sample")
                 words += f"; {_repeated(data.repeated)}" if data.repeated else ""
-                row |= {"whole": True, "problem": "", "holds": words, "repeated": data.repeated}
+                words += "" if data.checked else f"; {_UNCHECKED}"
+                row |= {"whole": True, "problem": "", "holds": words}
+                row |= {"repeated": data.repeated, "checked": data.checked}
                 row["source"] = data.source  # real rows may be a sample
         elif not names or source == "synthetic":
             continue

@@ -35,6 +35,8 @@ class Download:
     """0: its publisher does not say."""
     checksum: str = ""
     """`md5:…` or `sha256:…`, as its publisher gives it; empty: what it holds is checked instead."""
+    packed: bool = False
+    """Of a user's own file: it may also be packed with gzip, and then its name ends with `.gz`."""
 
 
 def downloads(files: Mapping[str, tuple[int, str]], *places: str) -> tuple[Download, ...]:

@@ -1,4 +1,4 @@
-"""Checks what the functions of people's own data sets return, so that an error names their file."""
+"""Checks what becomes of files; of people's own data sets, so that an error names their file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def with_checks(path: Path, make: Callable[_Arguments, Arrays]) -> Callable[_Arg
             raise
         except Exception as error:
             raise extensions.broken(path, error) from error
-        if problem := _problem(arrays):
+        if problem := problem_of(arrays):
             raise UserError(
                 f"{path} can't be used: {problem}.",
                 'Return {"train": {"name": array, …}, "test": {"name": array, …}}.',
@@ -35,7 +35,8 @@ def with_checks(path: Path, make: Callable[_Arguments, Arrays]) -> Callable[_Arg
     return made
 
 
-def _problem(arrays: object) -> str:
+def problem_of(arrays: object) -> str:
+    """What is wrong with the arrays of a data set, without the full stop; empty: nothing."""
     known = ({"train", "test"}, {"train", "test", "validation"})
     if not isinstance(arrays, dict) or arrays.keys() not in known:
         return "its arrays are not in the splits train and test (and validation, if there is one)"
@@ -45,7 +46,10 @@ def _problem(arrays: object) -> str:
         if not all(isinstance(value, np.ndarray) and value.ndim for value in named.values()):
             return f"the split {split!r} holds something that is not a NumPy array with rows"
         if len({len(value) for value in named.values()}) != 1:
-            return f"the arrays of the split {split!r} do not have equally many rows"
+            rows = " and ".join(f"{len(value):,} of {name}" for name, value in named.items())
+            return f"the arrays of the split {split!r} do not have equally many rows ({rows})"
+        if not len(next(iter(named.values()))):
+            return f"the split {split!r} has no rows"
         if any(value.dtype.hasobject for value in named.values()):
             return f"the split {split!r} holds Python objects in place of numbers"
     if any(named.keys() != arrays["train"].keys() for named in arrays.values()):

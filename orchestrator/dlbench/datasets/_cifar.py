@@ -35,6 +35,8 @@ class Version:
     """Of one file of train, and of test."""
     read: Callable[[bytes, str, int], Part]
     """From a file's content, its name and its rows."""
+    checksums: tuple[str, ...] = ()
+    """Of these files, train first, where they are known."""
 
     def from_archive(self, files: Mapping[str, Path]) -> Arrays:
         content = read_members(files[self.archive.name], dict.fromkeys(self._names, _MOST_PICKLE))
@@ -45,7 +47,11 @@ class Version:
 
     def packagings(self) -> tuple[Packaging, Packaging]:
         """Its two forms: the archive, and the files in it."""
-        files = tuple(Download(name) for name in self._names)
+        sums = self.checksums or ("",) * len(self._names)
+        files = tuple(
+            Download(name, checksum=checksum, packed=not checksum)
+            for name, checksum in zip(self._names, sums, strict=True)
+        )
         return (
             Packaging(self.archive.name, (self.archive,), self.from_archive),
             Packaging(f"the folder {self.folder}", files, self._from_files),

@@ -92,6 +92,9 @@ def _parse_part(text: str) -> dict[str, float]:
 
 
 def _known(symbol: str) -> str:
+    """The element; heavy hydrogen is hydrogen."""
+    if symbol in ("D", "T"):
+        return "H"
     if symbol not in _SYMBOLS:
         raise FormulaError(f"has {symbol!r}, which is not an element")
     return symbol
@@ -113,14 +116,13 @@ def _add(total: dict[str, float], more: Mapping[str, float], times: float) -> No
 
 def fractions(atoms: Mapping[str, float]) -> np.ndarray:
     """The share of each of the 86 elements."""
+    values = np.zeros(len(ELEMENTS))
     for symbol, amount in atoms.items():
-        if symbol not in _PLACES:
-            _known(symbol)
+        element = _known(symbol)
+        if element not in _PLACES:
             raise OtherElement(f"has {symbol}, which is not among the 86 elements")
         if not (math.isfinite(amount) and amount > 0):
             raise FormulaError(f"has the amount {amount} of {symbol}")
-    values = np.zeros(len(ELEMENTS))
-    for symbol, amount in atoms.items():
-        values[_PLACES[symbol]] = amount
+        values[_PLACES[element]] += amount
     shares: np.ndarray = (values / values.sum()).astype(np.float32)
     return shares

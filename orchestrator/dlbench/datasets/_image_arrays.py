@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from dlbench.datasets import Arrays
+from dlbench.datasets._folders import Inside
 from dlbench.datasets._reading import has_array, read_npz, wrong
 
 _MOST_BYTES = 4_000_000_000
@@ -18,7 +19,7 @@ def image_arrays(
     """The splits of a file `NAME*.npz` in the folder: images of bytes, rows first; None: no such
     file. `label` is how it calls its labels."""
     names = [f"{kind}_{split}" for split in ("train", "test") for kind in ("x", label)]
-    files = [path for path in sorted(folder.glob(f"{name}*.npz")) if has_array(path, names[0])]
+    files = [path for path in Inside(folder).like(f"{name}*.npz") if has_array(path, names[0])]
     if not files:
         return None
     arrays = read_npz(files[0], names, _MOST_BYTES)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from dlbench.datasets import Arrays, Dataset, Download, Packaging, _synthetic
+from dlbench.datasets._folders import Inside
 from dlbench.datasets._formulas import ELEMENTS, FormulaError, OtherElement, fractions, parse
 from dlbench.datasets._json_stream import entries
 from dlbench.datasets._reading import opened, read_rows, wrong
@@ -29,6 +30,7 @@ Row = tuple[np.ndarray, float]
 _SEED = 1_234_567
 _SHARES = {"test": 0.1, "validation": 0.09}
 _MOST_CSV = 500_000_000
+_MOST_ROWS = 5_000_000
 _COMPOSITION = (
     "formula", "composition", "pretty_comp", "pretty_formula", "reduced_formula", "full_formula",
     "structure", "atoms",
@@ -62,13 +64,13 @@ def materials(
 
     def from_folder(folder: Path) -> Arrays:
         """From tables that people have: all CSV files whose names begin alike."""
-        beginnings = prefixes or (name,)
-        found = (sorted(folder.glob(f"{beginning}*.csv")) for beginning in beginnings)
+        beginnings, inside = prefixes or (name,), Inside(folder)
+        found = (inside.like(f"{each}*.csv{end}") for each in beginnings for end in ("", ".gz"))
         tables = next((files for files in found if files), [])
         if not tables:
             raise UserError(
-                f"{folder} has no file {download.name}, and no CSV file whose name begins with"
-                f" {' or '.join(beginnings)}.",
+                f"{folder} and the folders in it have no file {download.name}, and no CSV file"
+                f" whose name begins with {' or '.join(beginnings)}.",
                 f"It is at {download.urls[0]}. A CSV file needs a column with formulas"
                 " (`formula`) and one with eV per atom (`target`).",
             )
@@ -120,6 +122,8 @@ def _from_csv(path: Path) -> Iterator[Row]:
 def _rows(found: Iterable[Mapping[str, Any]], name: str) -> Iterator[Row]:
     composition = energy = ""
     for number, entry in enumerate(found, 1):
+        if number > _MOST_ROWS:
+            raise wrong(name, f"has more than {_MOST_ROWS:,} rows")
         if number == 1:
             composition = _column(entry, _COMPOSITION, "formulas", name)
             energy = _column(entry, _ENERGY, "energies", name)

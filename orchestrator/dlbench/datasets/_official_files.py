@@ -6,13 +6,14 @@ import hashlib
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from http.client import HTTPException
 from pathlib import Path
 from typing import IO
 
 from dlbench import paths
 from dlbench.datasets import Dataset, Download, Packaging
+from dlbench.datasets._folders import Inside
 from dlbench.errors import UserError
 from dlbench.statistics.words import listing
 
@@ -96,38 +97,44 @@ def _forms(dataset: Dataset) -> list[Packaging]:
 
 def has_files(dataset: Dataset, folder: Path) -> bool:
     """Whether all files of some form of the data set are in the folder."""
-    return any(len(_present(folder, form)) == len(form.files) for form in _forms(dataset))
+    inside = Inside(folder)
+    return any(len(_present(inside, form)) == len(form.files) for form in _forms(dataset))
 
 
 def found(dataset: Dataset, folder: Path, say: Progress) -> tuple[Packaging, dict[str, Path]]:
-    """The first form of the data set whose files are all in the folder, and these files."""
+    """The first form of the data set whose files are all in the folder and right, and these."""
     forms = _forms(dataset)
     if not forms:
         raise UserError(f"Data set {dataset.name} needs no files.", "Leave out --from.")
-    nearest, files = forms[0], _present(folder, forms[0])
-    for form in forms:
-        own = _present(folder, form)
-        if len(own) == len(form.files):
-            nearest, files = form, own
-            break
-        if len(own) > len(files):
-            nearest, files = form, own
-    missing = [item for item in nearest.files if item.name not in files]
-    wrong = {item: problem for item in nearest.files
-             if item.name in files and (problem := _problem(files[item.name], item))}  # fmt: skip
-    problems = [f"{item.name} is not the official file: it {wrong[item]}." for item in wrong]
+    inside = Inside(folder)
+    present = [(form, _present(inside, form)) for form in forms]
+    nearest = [(form, files) for form, files in present if len(files) == len(form.files)]
+    nearest = nearest or [max(present, key=lambda item: len(item[1]))]
+    for form, files in nearest:
+        if len(files) == len(form.files) and not any(map(_wrong, form.files, files.values())):
+            for item in form.files:
+                if item.checksum:
+                    say(f"{item.name}: checksum right")
+            return form, {name: path for name, (path,) in files.items()}
+    raise _refusal(folder, *nearest[0], forms)
+
+
+def _refusal(
+    folder: Path, form: Packaging, files: Mapping[str, list[Path]], forms: list[Packaging]
+) -> UserError:
+    """What is missing of this form in the folder, or wrong with it."""
+    missing = [item for item in form.files if item.name not in files]
+    wrong = {item: problem for item in form.files
+             if item.name in files and (problem := _wrong(item, files[item.name]))}  # fmt: skip
+    problems = [f"{item.name} {wrong[item]}." for item in wrong]
     if missing:
-        problems.insert(0, f"{folder} has no file {listing([item.name for item in missing])}.")
-    if problems:
-        places = [item.urls[0] for item in (*missing, *wrong) if item.urls]
-        remedies = [f"Get {listing(places)}."] if places else []
-        others = "; ".join(_words(form) for form in forms if form is not nearest)
-        remedies += [f"Other forms that can be read: {others}."] if missing and others else []
-        raise UserError(" ".join(problems), " ".join(remedies) or "Get another copy.")
-    for item in nearest.files:
-        if item.checksum:
-            say(f"{item.name}: checksum right")
-    return nearest, files
+        names = listing([item.name for item in missing])
+        problems.insert(0, f"{folder} has no file {names}, nor have the folders in it.")
+    places = [item.urls[0] for item in (*missing, *wrong) if item.urls]
+    remedies = [f"Get {listing(places)}."] if places else []
+    others = "; ".join(_words(other) for other in forms if other is not form)
+    remedies += [f"Other forms that can be read: {others}."] if missing and others else []
+    return UserError(" ".join(problems), " ".join(remedies) or "Get another copy.")
 
 
 def _words(form: Packaging) -> str:
@@ -135,13 +142,28 @@ def _words(form: Packaging) -> str:
     return f"{form.title} ({names}{', …' if len(form.files) > 2 else ''})"
 
 
-def _present(folder: Path, form: Packaging) -> dict[str, Path]:
-    return {item.name: path for item in form.files if (path := _find(folder, item.name))}
+def _present(inside: Inside, form: Packaging) -> dict[str, list[Path]]:
+    """Where each file of the form lies, of those that are there."""
+    return {item.name: places for item in form.files if (places := _places(inside, item))}
 
 
-def _find(folder: Path, name: str) -> Path | None:
-    """The file of this name, with or without the folders in front of it."""
-    return next((p for p in (folder / name, folder / Path(name).name) if p.is_file()), None)
+def _places(inside: Inside, item: Download) -> list[Path]:
+    """Of several equally deep ones those that are right, if that can be seen.
+
+    What has no checksum is read as it is or packed with gzip."""
+    places = inside.named(item.name)
+    if not places and item.packed:
+        places = inside.named(f"{item.name}.gz")
+    right = [path for path in places if item.checksum and not _problem(path, item)]
+    return right[:1] or places
+
+
+def _wrong(item: Download, places: list[Path]) -> str:
+    """What is wrong with what was found of a file, as the end of a sentence that names it."""
+    if len(places) > 1:
+        return f"is there {len(places)} times: {listing([str(path) for path in places])}"
+    problem = _problem(places[0], item)
+    return f"is not the official file: it {problem}" if problem else ""
 
 
 def _problem(path: Path, item: Download) -> str:

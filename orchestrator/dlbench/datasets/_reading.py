@@ -46,7 +46,8 @@ def opened(path: Path, *, unpack: bool = True) -> Iterator[IO[bytes]]:
             else:
                 yield file
     except _DAMAGE as error:
-        raise wrong(path.name, f"is truncated or damaged ({error})") from error
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise wrong(path.name, f"is truncated or damaged ({reason})") from error
 
 
 def read_whole(file: IO[bytes], name: str, least: int, most: int) -> bytes:
@@ -89,12 +90,13 @@ def read_members(path: Path, most: Mapping[str, int]) -> dict[str, bytes]:
                 found[own] = file.read(most[own] + 1)
 
     with opened(path, unpack=False) as file:
-        if zipfile.is_zipfile(file):
+        packed = file.read(2) == b"PK"
+        file.seek(0)
+        if packed:
             with zipfile.ZipFile(file) as archive:
                 for info in archive.infolist():
                     take(info.filename, info.file_size, lambda one=info: archive.open(one))  # type: ignore[misc]
         else:
-            file.seek(0)
             with tarfile.open(fileobj=file) as members:
                 for item in members:
                     if item.isfile():

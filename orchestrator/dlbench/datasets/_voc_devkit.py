@@ -15,6 +15,7 @@ import numpy as np
 from dlbench.datasets import Arrays, _voc_annotation
 from dlbench.datasets._box_arrays import LARGEST_SIDE, BoxedImage, boxed_arrays
 from dlbench.datasets._decoding import opened_image, pillow
+from dlbench.datasets._folders import folders_in
 from dlbench.datasets._problems import Problems
 from dlbench.datasets._reading import opened
 from dlbench.errors import UserError
@@ -28,11 +29,13 @@ Read = Callable[[str, int], bytes | None]
 
 
 def devkit_in(folder: Path) -> Path | None:
-    """The folder VOC2012 of an unpacked devkit: this one, or inside it."""
-    for inside in ("", "VOC2012", "VOCdevkit/VOC2012", "TrainVal/VOCdevkit/VOC2012"):
-        if (folder / inside / "Annotations").is_dir():
-            return folder / inside
-    return None
+    """The folder VOC2012 of an unpacked devkit: this one, or one inside it, however deep."""
+    devkits = (one for one in folders_in(folder, _is_no_devkit) if not _is_no_devkit(one))
+    return next((one for one in devkits if one == folder or one.name.lower() == "voc2012"), None)
+
+
+def _is_no_devkit(folder: Path) -> bool:
+    return not (folder / "Annotations").is_dir()
 
 
 def from_folder(devkit: Path) -> Arrays:

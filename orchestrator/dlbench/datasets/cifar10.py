@@ -27,6 +27,14 @@ _PYTHON = Version(
     "test_batch",
     (10_000, 10_000),
     pickled("labels"),
+    (
+        "md5:c99cafc152244af753f735de768cd75f",
+        "md5:d4bba439e000b95fd0a9bffe97cbabec",
+        "md5:54ebc095f3ab1f0389bbae665268c751",
+        "md5:634d18415352ddfa80567beed471001a",
+        "md5:482c414d41f54cd18b22e5b47cb7c3cb",
+        "md5:40351d587109b95175f43aff81a1287e",
+    ),
 )
 
 DATASET = cifar(10, _BINARY, _PYTHON, "y")

@@ -27,6 +27,7 @@ _PYTHON = Version(
     "test",
     (50_000, 10_000),
     pickled("fine_labels"),
+    ("md5:16019d7e3df5f24257cddd939b257f8d", "md5:f0ef6b0ae62326f3e7ffdfab6717acfc"),
 )
 
 DATASET = cifar(100, _BINARY, _PYTHON, "fine")

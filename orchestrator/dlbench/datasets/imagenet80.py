@@ -17,6 +17,7 @@ import numpy as np
 
 from dlbench.datasets import Arrays, Dataset, _synthetic
 from dlbench.datasets._decoding import opened_image, pillow
+from dlbench.datasets._folders import Inside, children, folders_in
 from dlbench.datasets._image_arrays import every_fifth
 from dlbench.datasets._reading import wrong
 from dlbench.errors import UserError
@@ -24,6 +25,8 @@ from dlbench.errors import UserError
 _SIDE = 80
 _CLASSES = 1000
 _ENDINGS = (".jpeg", ".jpg", ".png")
+_NOT_VALIDATED = ("train", "test")
+"""Folders inside the one that is named: other images of the challenge."""
 _LIST = "*validation_ground_truth.txt"
 _MOST_PIXELS = 100_000_000
 _REMEDY = "Name the folder with --from: one folder of images a class, or all images and the list."
@@ -34,9 +37,14 @@ def _convert(_files: Mapping[str, Path]) -> Arrays:
 
 
 def _from_folder(folder: Path) -> Arrays:
-    images = _by_class(folder) or _by_list(folder)
-    if not images:
-        raise UserError(f"{folder} holds no images that dlbench finds.", _REMEDY)
+    lists = Inside(folder).like(_LIST)
+    places = (p for p in folders_in(folder) if p == folder or p.name.lower() not in _NOT_VALIDATED)
+    found = (_by_class(place) or _by_list(place, lists) for place in places)
+    images = next((own for own in found if own), None)
+    if images is None:
+        raise UserError(
+            f"{folder} holds no images that dlbench finds, nor do the folders in it.", _REMEDY
+        )
     library = pillow()
     pixels = np.empty((len(images), _SIDE, _SIDE, 3), np.uint8)
     for row, (path, _) in enumerate(images):
@@ -47,7 +55,7 @@ def _from_folder(folder: Path) -> Arrays:
 
 def _by_class(folder: Path) -> list[tuple[Path, int]]:
     """Images in folders of their own; classes are numbered in the order of the folders' names."""
-    classes = sorted(path for path in folder.iterdir() if path.is_dir() and _images_in(path))
+    classes = [path for path in children(folder) if path.is_dir() and _images_in(path)]
     if len(classes) < 2:
         return []
     if len(classes) > _CLASSES:
@@ -56,10 +64,9 @@ def _by_class(folder: Path) -> list[tuple[Path, int]]:
     return sorted(found, key=lambda item: item[0].name)
 
 
-def _by_list(folder: Path) -> list[tuple[Path, int]]:
+def _by_list(folder: Path, lists: Sequence[Path]) -> list[tuple[Path, int]]:
     """All images in one folder, and a list with the class of each, from 1, in their order."""
-    lists = sorted(folder.rglob(_LIST))
-    images = next((found for place in (folder, folder / "val") if (found := _images_in(place))), [])
+    images = _images_in(folder)
     if not lists or not images:
         return []
     numbers = lists[0].read_text(encoding="utf-8", errors="replace").split()
@@ -72,9 +79,7 @@ def _by_list(folder: Path) -> list[tuple[Path, int]]:
 
 
 def _images_in(folder: Path) -> Sequence[Path]:
-    if not folder.is_dir():
-        return []
-    return sorted(path for path in folder.iterdir() if path.suffix.lower() in _ENDINGS)
+    return [path for path in children(folder) if path.suffix.lower() in _ENDINGS]
 
 
 def _decoded(path: Path, library: Any) -> np.ndarray:

@@ -1,6 +1,7 @@
 """IMDB film reviews, from the raw texts, or from Keras' `imdb.npz`, whose pickle is not executed.
 
-People also keep the same ranks as plain arrays, all reviews one after the other (`_from_folder`).
+People also have the texts unpacked, or keep the same ranks as plain arrays, all reviews one after
+the other (`_from_folder`).
 
 The vocabulary is the training split's: 0 pads, 1 starts a review, 2 stands for a word that is not
 among the most frequent, which follow from 3 on. A review longer than 500 keeps its end. `imdb.npz`
@@ -14,14 +15,25 @@ import itertools
 import re
 import tarfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 
 from dlbench.datasets import Arrays, Dataset, Packaging, _synthetic, downloads
-from dlbench.datasets._reading import has_array, read_members, read_npz, read_pickled, wrong
+from dlbench.datasets._folders import Inside, children, folders_in
+from dlbench.datasets._reading import (
+    as_text,
+    has_array,
+    opened,
+    read_file,
+    read_members,
+    read_npz,
+    read_pickled,
+    wrong,
+)
 
 _NAME, _NPZ = "aclImdb_v1.tar.gz", "imdb.npz"
 _TEXTS = {
@@ -32,21 +44,49 @@ _ARRAYS = {
 }
 _LENGTH, _VOCABULARY = 500, 5000
 _FIRST_WORD = 3
+_SPLITS = ("train", "test")
+_PLACE = re.compile(r"aclImdb/(train|test)/(pos|neg)/\d+_\d+\.txt")
+_MOST_TEXT = 1_000_000
 _WORD = re.compile(r"[a-z0-9']+")
 _MOST_BYTES = 200_000_000
 
 
-def _texts(path: Path) -> dict[str, list[tuple[int, list[str]]]]:
-    """{split: [(label, words)]} in the archive's order."""
-    found: dict[str, list[tuple[int, list[str]]]] = {"train": [], "test": []}
-    with tarfile.open(path) as archive:
+Review = tuple[str, int, str]
+"""Split, label and text."""
+
+
+def _in_archive(path: Path) -> Iterator[Review]:
+    with opened(path, unpack=False) as file, tarfile.open(fileobj=file) as archive:
         for member in archive:
-            match = re.fullmatch(r"aclImdb/(train|test)/(pos|neg)/\d+_\d+\.txt", member.name)
-            file = archive.extractfile(member) if match else None
-            if match and file:
-                text = file.read().decode("utf-8").replace("<br />", " ").lower()
-                found[match[1]].append((int(match[2] == "pos"), _WORD.findall(text)))
-    return found
+            match = _PLACE.fullmatch(member.name)
+            text = archive.extractfile(member) if match else None
+            if match and text:
+                yield match[1], int(match[2] == "pos"), _text(text.read(_MOST_TEXT + 1), match[0])
+
+
+def _in_folder(folder: Path) -> Iterator[Review]:
+    for split, kind in product(_SPLITS, ("pos", "neg")):
+        for path in children(folder / split / kind):
+            if _PLACE.fullmatch(f"aclImdb/{split}/{kind}/{path.name}"):
+                text = read_file(path, _MOST_TEXT, 0)
+                yield split, int(kind == "pos"), _text(text, f"{split}/{kind}/{path.name}")
+
+
+def _text(content: bytes, name: str) -> str:
+    if len(content) > _MOST_TEXT:
+        raise wrong(name, f"has more than {_MOST_TEXT:,} bytes")
+    return as_text(content, name).replace("<br />", " ").lower()
+
+
+def _texts(reviews: Iterable[Review]) -> dict[str, list[tuple[int, list[str]]]]:
+    """{split: [(label, words)]}, in an order that does not depend on where they lay."""
+    found: dict[str, list[tuple[int, str]]] = {split: [] for split in _SPLITS}
+    for split, label, text in reviews:
+        found[split].append((label, text))
+    return {
+        split: [(label, _WORD.findall(text)) for label, text in sorted(own, reverse=True)]
+        for split, own in found.items()
+    }
 
 
 def _encoded(numbers: Sequence[Sequence[int]], labels: Sequence[int]) -> dict[str, np.ndarray]:
@@ -61,7 +101,11 @@ def _encoded(numbers: Sequence[Sequence[int]], labels: Sequence[int]) -> dict[st
 
 
 def _convert(files: Mapping[str, Path]) -> Arrays:
-    texts = _texts(files[_NAME])
+    return _from_texts(_in_archive(files[_NAME]))
+
+
+def _from_texts(reviews: Iterable[Review]) -> Arrays:
+    texts = _texts(reviews)
     counts = Counter(word for _, words in texts["train"] for word in words)
     frequent = sorted(counts, key=lambda word: (-counts[word], word))[: _VOCABULARY - _FIRST_WORD]
     ranks = {word: rank for rank, word in enumerate(frequent, _FIRST_WORD)}
@@ -100,9 +144,13 @@ def _ranks(content: bytes, name: str) -> list[list[int]]:
 
 
 def _from_folder(folder: Path) -> Arrays | None:
-    """From a file `imdb*.npz` of plain arrays: `train_tokens` are the ranks of all reviews one
-    after the other, review k from `train_offsets[k]` to `train_offsets[k + 1]`; `train_labels`."""
-    files = [path for path in sorted(folder.glob("imdb*.npz")) if has_array(path, "train_offsets")]
+    """From the unpacked texts, or a file `imdb*.npz` of plain arrays: `train_tokens` are the ranks
+    of all reviews one after the other, review k from `train_offsets[k]` to `train_offsets[k + 1]`;
+    `train_labels`."""
+    for place in folders_in(folder, lambda one: not (one / "train").is_dir()):
+        if all((place / split / kind).is_dir() for split in _SPLITS for kind in ("pos", "neg")):
+            return _from_texts(_in_folder(place))
+    files = [path for path in Inside(folder).like("imdb*.npz") if has_array(path, "train_offsets")]
     if not files:
         return None
     kinds = ("tokens", "offsets", "labels")

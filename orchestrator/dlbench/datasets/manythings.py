@@ -131,7 +131,7 @@ DATASET = Dataset(
         "http://storage.googleapis.com/download.tensorflow.org/data/",
         "https://www.manythings.org/anki/",
     ),
-    packagings=(Packaging("unpacked", (Download(f"spa-eng/{_TEXT}"),), _from_text),),
+    packagings=(Packaging("unpacked", (Download(f"spa-eng/{_TEXT}", packed=True),), _from_text),),
     notes="the first 100,000 pairs; of 2018: 118,964 pairs. No checksum is published, and the file"
     " grows: the digest says which one was used. elshawi2021 split at random, which puts the same"
     " sentence into both splits",

@@ -28,8 +28,8 @@ _MOST_BYTES = 60_000 * 784
 _MOST_CSV = 60_001 * 785 * 4
 
 
-def _read_idx(path: Path) -> np.ndarray:
-    """An array in the IDX format: a magic number, the sizes, then bytes."""
+def _read_idx(path: Path, row: tuple[int, ...]) -> np.ndarray:
+    """An array in the IDX format: a magic number, the sizes, then bytes. `row`: one row's shape."""
     with opened(path) as file:
         head = file.read(4)
         zero, kind, dimensions = struct.unpack(">HBB", head) if len(head) == 4 else (1, 0, 0)
@@ -37,24 +37,37 @@ def _read_idx(path: Path) -> np.ndarray:
         if zero != 0 or kind != 8 or len(sizes) != 4 * dimensions:
             raise wrong(path.name, "is not an IDX file of bytes")
         shape = struct.unpack(f">{dimensions}I", sizes)
+        if shape[1:] != row:
+            held = "images of 28x28" if row else "labels"
+            raise wrong(path.name, f"does not hold {held}: its sizes are {shape}")
         count = math.prod(shape)
         if count > _MOST_BYTES:
             raise wrong(path.name, f"claims {count:,} values where at most {_MOST_BYTES:,} can be")
         return np.frombuffer(read_whole(file, path.name, count, count), np.uint8).reshape(shape)
 
 
-def _from_idx(ending: str) -> Packaging:
+def _from_idx(title: str, pattern: str) -> Packaging:
+    """`pattern`: how the four files are called."""
+
+    def name(prefix: str, what: str, dimensions: int) -> str:
+        return pattern.format(prefix, what, dimensions)
+
     def convert(files: Mapping[str, Path]) -> Arrays:
         return {
             split: {
-                "image": _read_idx(files[f"{prefix}-images-idx3-ubyte{ending}"])[..., None],
-                "label": _read_idx(files[f"{prefix}-labels-idx1-ubyte{ending}"]),
+                "image": _read_idx(files[name(prefix, "images", 3)], (28, 28))[..., None],
+                "label": _read_idx(files[name(prefix, "labels", 1)], ()),
             }
             for split, prefix in _SPLITS.items()
         }
 
-    names = [name.removesuffix(".gz") + ending for name in _FILES]
-    return Packaging("unpacked", tuple(Download(name) for name in names), convert)
+    kinds = (("images", 3), ("labels", 1))
+    names = [name(prefix, *kind) for prefix in _SPLITS.values() for kind in kinds]
+    return Packaging(title, tuple(Download(name) for name in names), convert)
+
+
+def _own(name: str) -> Download:
+    return Download(name, packed=True)
 
 
 def _from_csv(files: Mapping[str, Path]) -> Arrays:
@@ -103,12 +116,13 @@ DATASET = Dataset(
     title="MNIST database of handwritten digits (Y. LeCun, C. Cortes, C. Burges)",
     licence="CC BY-SA 3.0",
     rows=(60_000, 10_000),
-    convert=_from_idx(".gz").convert,
+    convert=_from_idx("official", "{}-{}-idx{}-ubyte.gz").convert,
     synthetic=partial(_synthetic.images, shape=(28, 28, 1), classes=10),
     downloads=downloads(_FILES, *_MIRRORS),
     packagings=(
-        _from_idx(""),
-        Packaging("CSV", (Download("mnist_train.csv"), Download("mnist_test.csv")), _from_csv),
+        _from_idx("unpacked", "{}-{}-idx{}-ubyte"),
+        _from_idx("unpacked, with a dot", "{}-{}.idx{}-ubyte"),
+        Packaging("CSV", (_own("mnist_train.csv"), _own("mnist_test.csv")), _from_csv),
         Packaging("Keras' arrays", (Download("mnist.npz"),), _from_npz),
     ),
     digest="3c0e8ab0783903e2fdfc9524822bed47b4eacbba3c7d250a8b79d6d6b99a6116",

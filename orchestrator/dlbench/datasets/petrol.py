@@ -88,6 +88,7 @@ DATASET = Dataset(
             ),
         ),
     ),
-    packagings=(Packaging("CSV", (Download(_CSV),), _convert),),
+    packagings=(Packaging("CSV", (Download(_CSV, packed=True),), _convert),),
+    digest="b2a49a756f9a27cf7ec3227b19eb3e390f433c6566c1a567a31501c02cf15057",
     notes="48 rows of 5 columns; sohail2022 states 768 records of 9 attributes",
 )

@@ -66,6 +66,7 @@ DATASET = Dataset(
     synthetic=partial(_synthetic.language, length=_LENGTH, vocabulary=_VOCABULARY),
     downloads=downloads(_FILES, _PLACE),
     packagings=(Packaging("T. Mikolov's archive", (Download(_ARCHIVE),), _from_archive),),
+    digest="f1f880971e92cf316cd1820846071c19f22a71293b43b278b9667d71a5e861ab",
     notes="929,589 and 82,430 words with <eos>; elshawi2021 states 1,088,220 and 59,118",
     proof=partial(_synthetic.language, length=10, vocabulary=60),
 )

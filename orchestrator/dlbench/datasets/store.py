@@ -20,6 +20,7 @@ import numpy as np
 
 from dlbench import paths
 from dlbench.datasets import Arrays, Dataset, Source, _official_files
+from dlbench.datasets._checked_arrays import problem_of
 from dlbench.datasets._official_files import Progress, file_hash
 from dlbench.errors import UserError
 from dlbench.whole_files import writing
@@ -44,6 +45,8 @@ class PreparedData:
     bytes: int
     repeated: int = 0
     """Test rows that are training rows, too, by content: some official data have a few."""
+    checked: bool = True
+    """False: as many rows as the official data, but no checksum says that they are those."""
 
     def shapes(self, split: str) -> dict[str, tuple[int, ...]]:
         """The shape of each array of a split, rows first, from the files' headers."""
@@ -88,6 +91,8 @@ class DataOnDisk:
     """Of train and test."""
     repeated: int = 0
     """Test rows that are training rows, too."""
+    checked: bool = True
+    """As in `PreparedData`."""
 
 
 def what_is_here(dataset: Dataset) -> DataOnDisk:
@@ -100,7 +105,8 @@ def what_is_here(dataset: Dataset) -> DataOnDisk:
             int(files[min(splits[split].values())]["shape"][0]) for split in ("train", "test")
         )
         word = "sample" if manifest["source"] == "sample" else "yes"
-        return DataOnDisk(word, (train, test), int(manifest.get("repeated", 0)))
+        repeated, checked = manifest.get("repeated", 0), manifest.get("checked", True)
+        return DataOnDisk(word, (train, test), int(repeated), bool(checked))
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return DataOnDisk("damaged")
 
@@ -118,10 +124,11 @@ def prepare(
     folder = folder_of(dataset, source)
     if again or not is_prepared(dataset, source):
         if source == "synthetic":
-            arrays = dataset.synthetic(*dataset.rows)
+            arrays, checked = dataset.synthetic(*dataset.rows), True
         else:
             arrays = dataset.convert(_official_files.downloaded(dataset, say))
-        _write(dataset, source, arrays, folder)
+            checked = all(item.checksum for item in dataset.downloads)
+        _write(dataset, source, arrays, folder, checked=checked)
     return verify(dataset, source)
 
 
@@ -153,8 +160,8 @@ def prepare_from(dataset: Dataset, files: Path, say: Progress = lambda _: None) 
             f"{dataset.name}: {rows[0]:,} and {rows[1]:,} rows where the official data have"
             f" {dataset.rows[0]:,} and {dataset.rows[1]:,}: marked as a sample"
         )
-    expected = dataset.digest if whole and not official else ""
-    _write(dataset, "real" if whole else "sample", arrays, folder_of(dataset, "real"), expected)
+    word: Literal["real", "sample"] = "real" if whole else "sample"
+    _write(dataset, word, arrays, folder_of(dataset, "real"), checked=official)
     return verify(dataset, "real")
 
 
@@ -181,13 +188,25 @@ def _read(dataset: Dataset, source: Source, folder: Path) -> PreparedData:
             divide=dataset.divide,
             bytes=sum(entry["bytes"] for entry in manifest["files"].values()),
             repeated=int(manifest.get("repeated", 0)),
+            checked=bool(manifest.get("checked", True)),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(f"Data set {dataset.name} on disk is damaged ({error}).", again) from error
 
 
-def _write(dataset: Dataset, source: str, arrays: Arrays, folder: Path, expected: str = "") -> None:
-    """Arrays and manifest, whole or not at all; `expected` is the digest that they must have."""
+def _write(
+    dataset: Dataset,
+    source: Source | Literal["sample"],
+    arrays: Arrays,
+    folder: Path,
+    *,
+    checked: bool = True,
+) -> None:
+    """Arrays and manifest, whole or not at all. `checked`: the files had the right checksums; what
+    else is called real must have the digest of the official arrays, where that is known."""
+    if problem := problem_of(arrays):
+        raise UserError(f"What the files hold is not {dataset.name}: {problem}.", "Get other ones.")
+    expected = dataset.digest if source == "real" and not checked else ""
     repeated = _repeated_rows(dataset, arrays)
     with writing(folder.parent, "Set DLBENCH_CACHE to a folder that can."):
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -220,6 +239,7 @@ def _write(dataset: Dataset, source: str, arrays: Arrays, folder: Path, expected
             "licence": dataset.licence,
             "digest": _digest(files),
             "repeated": repeated,
+            "checked": checked or bool(expected) or source == "sample",
             "splits": splits,
             "files": files,
         }

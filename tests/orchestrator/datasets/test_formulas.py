@@ -24,6 +24,8 @@ from dlbench.datasets._formulas import ELEMENTS, FormulaError, OtherElement, fra
         ("H2OH2O", {"H": 4, "O": 2}),
         ("Cd5 Fe2 O28 P8", {"Cd": 5, "Fe": 2, "O": 28, "P": 8}),
         ("HeNe", {"He": 1, "Ne": 1}),
+        ("LiD", {"Li": 1, "H": 1}),
+        ("HDO", {"H": 2, "O": 1}),
     ],
 )
 def test_right_ones(formula: str, atoms: dict[str, float]) -> None:
@@ -81,5 +83,6 @@ def test_fractions_of_86_elements() -> None:
     shares = {ELEMENTS[k]: float(row[k]) for k in np.flatnonzero(row)}
     assert shares == pytest.approx({"Ba": 1 / 9, "N": 2 / 9, "O": 6 / 9})
     assert np.array_equal(fractions(parse("Ba3N6O18")), row)
+    assert np.array_equal(fractions({"H": 1, "D": 1, "O": 1}), fractions(parse("H2O")))
     with pytest.raises(OtherElement, match="He, which is not among the 86"):
         fractions(parse("LiHe"))

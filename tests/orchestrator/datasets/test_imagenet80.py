@@ -43,6 +43,17 @@ def test_one_folder_a_class(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("decoded")
+def test_images_deeper_down_and_not_those_for_training(tmp_path: Path) -> None:
+    top = tmp_path / "ILSVRC" / "Data" / "CLS-LOC"
+    for split, classes in (("train", 3), ("val", 2)):
+        for k in range(classes):
+            _touch(top / split / f"n{k:02}", *(f"{split}_{k}_{n}.JPEG" for n in range(5)))
+    prepared = store.prepare_from(find("imagenet80"), tmp_path / "ILSVRC")
+    assert prepared.rows == {"train": 8, "test": 2}
+    assert store.prepare_from(find("imagenet80"), top / "train").rows == {"train": 12, "test": 3}
+
+
+@pytest.mark.usefixtures("decoded")
 def test_a_list_of_classes(tmp_path: Path) -> None:
     names = [f"ILSVRC2010_val_{k:08}.JPEG" for k in range(5)]
     _touch(tmp_path / "val", *names)

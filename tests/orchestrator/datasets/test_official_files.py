@@ -145,7 +145,9 @@ def test_another_form_and_a_part_of_it(tmp_path: Path) -> None:
                       })  # fmt: skip
     dataset = replace(_dataset("http://official/file"), packagings=(plain,))
     (tmp_path / "plain.bin").write_bytes(CONTENT[:100])
-    with pytest.raises(UserError, match=r"has no file more.bin\. Other forms .* official files"):
+    with pytest.raises(
+        UserError, match=r"has no file more.bin, nor .*\. Other forms .* official files"
+    ):
         store.prepare_from(dataset, tmp_path)
     (tmp_path / "more.bin").write_bytes(CONTENT[100:150])
     whole = store.prepare_from(dataset, tmp_path)

@@ -8,6 +8,7 @@ import os
 import pickle
 import tarfile
 import zipfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -159,15 +160,100 @@ def test_a_wrong_line_of_csv_is_named(tmp_path: Path, line: str, words: str) -> 
 
 def test_an_idx_file_that_claims_too_much_takes_no_memory(tmp_path: Path) -> None:
     path = tmp_path / "train-images-idx3-ubyte.gz"
-    path.write_bytes(gzip.compress(b"\0\0\x08\3" + b"\xff" * 12))
+    path.write_bytes(gzip.compress(b"\0\0\x08\3\xff\xff\xff\xff" + b"\0\0\0\x1c" * 2))
     with pytest.raises(UserError, match="values where at most 47,040,000 can be"):
-        mnist._read_idx(path)
+        mnist._read_idx(path, (28, 28))
     path.write_bytes(gzip.compress(b"\0\0\x08\1\0\0\0\x09" + b"12345678"))
     with pytest.raises(UserError, match="has 8 bytes where 9 were expected"):
-        mnist._read_idx(path)
+        mnist._read_idx(path, ())
+    with pytest.raises(UserError, match=r"does not hold images of 28x28: its sizes are \(9,\)"):
+        mnist._read_idx(path, (28, 28))
     path.write_bytes(gzip.compress(b"\0\0\x08\1\0\0\0\x09" + b"123456789")[:-6])
     with pytest.raises(UserError, match="truncated or damaged"):
-        mnist._read_idx(path)
+        mnist._read_idx(path, ())
+
+
+def _digits(rows: int) -> dict[str, bytes]:
+    """The four files of MNIST, unpacked, with so many rows in each split."""
+    pixels = np.random.RandomState(rows).randint(0, 256, (2 * rows, 784)).astype(np.uint8)
+    count = rows.to_bytes(4, "big")
+    side = (28).to_bytes(4, "big")
+    files = {}
+    for k, split in enumerate(("train", "t10k")):
+        own = pixels[k * rows : (k + 1) * rows].tobytes()
+        files[f"{split}-images-idx3-ubyte"] = b"\0\0\x08\3" + count + side + side + own
+        files[f"{split}-labels-idx1-ubyte"] = b"\0\0\x08\1" + count + bytes(rows)
+    return files
+
+
+def _put(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        lambda name: name,
+        lambda name: f"MNIST/raw/{name}",
+        lambda name: f"{name}/{name}",
+        lambda name: name.replace("-idx", ".idx"),
+        lambda name: f"Downloads/{name.upper()}",
+    ],
+    ids=["flat", "torchvision", "a folder each", "a dot", "upper case"],
+)
+def test_mnist_as_people_have_it(tmp_path: Path, place: Callable[[str], str]) -> None:
+    for name, content in _digits(3).items():
+        _put(tmp_path / "mine" / place(name), content)
+    prepared = store.prepare_from(find("mnist"), tmp_path / "mine")
+    assert prepared.source == "sample"
+    assert prepared.rows == {"train": 3, "test": 3}
+
+
+def test_files_that_are_there_twice_are_not_guessed(tmp_path: Path) -> None:
+    for name, content in _digits(3).items():
+        _put(tmp_path / "mine" / "MNIST" / name, content)
+        _put(tmp_path / "mine" / "FashionMNIST" / name, content)
+    with pytest.raises(UserError, match=r"train-images-idx3-ubyte is there 2 times: .*Fashion"):
+        store.prepare_from(find("mnist"), tmp_path / "mine")
+    assert store.prepare_from(find("mnist"), tmp_path / "mine" / "MNIST").source == "sample"
+
+
+def test_files_under_the_wrong_names_are_refused(tmp_path: Path) -> None:
+    own, more = _digits(3), _digits(5)
+    own["train-images-idx3-ubyte"] = more["train-images-idx3-ubyte"]
+    for name, content in own.items():
+        _put(tmp_path / "mine" / name, content)
+    with pytest.raises(UserError, match=r"equally many rows \(5 of image and 3 of label\)"):
+        store.prepare_from(find("mnist"), tmp_path / "mine")
+
+
+def test_a_form_that_is_right_counts_more_than_one_that_is_not(tmp_path: Path) -> None:
+    for name, content in _digits(3).items():
+        _put(tmp_path / f"{name}.gz", b"not the official file")
+        _put(tmp_path / name, content)
+    assert store.prepare_from(find("mnist"), tmp_path).rows["train"] == 3
+
+
+def test_an_altered_batch_of_cifar_is_named_with_what_was_expected(tmp_path: Path) -> None:
+    for name in cifar10._PYTHON._names:
+        _put(tmp_path / name, pickle.dumps({"data": PIXELS, "labels": LABELS}))
+    words = "data_batch_1 is not the official file: it has the md5 .* where c99cafc152244af7"
+    with pytest.raises(UserError, match=words):
+        store.prepare_from(find("cifar10"), tmp_path)
+
+
+def test_what_no_checksum_says_is_not_called_checked(tmp_path: Path) -> None:
+    dataset = replace(find("mnist"), rows=(3, 3), digest="")
+    for name, content in _digits(3).items():
+        _put(tmp_path / name, content)
+    prepared = store.prepare_from(dataset, tmp_path)
+    assert (prepared.source, prepared.checked) == ("real", False)
+    assert not store.what_is_here(dataset).checked
+    known = replace(dataset, digest=prepared.digest)
+    assert store.prepare_from(known, tmp_path).checked
+    with pytest.raises(UserError, match="as many rows, but other values"):
+        store.prepare_from(replace(dataset, digest="0" * 64), tmp_path)
 
 
 def _imdb(path: Path, rows: object, labels: list[int]) -> None:

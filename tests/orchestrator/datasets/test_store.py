@@ -170,3 +170,30 @@ def test_imdb_texts(tmp_path: Path) -> None:
     assert arrays["train"]["length"].tolist() == [5, 500]
     assert arrays["train"]["label"].tolist() == [1, 0]
     assert arrays["test"]["tokens"][0, :4].tolist() == [1, 4, 2, 0]
+
+
+def test_imdb_texts_that_are_unpacked_are_the_same(tmp_path: Path) -> None:
+    reviews = {
+        "train/pos/0_9.txt": "A good film.<br />Good!",
+        "train/pos/11_9.txt": "Better than good",
+        "train/neg/1_2.txt": "bad bad",
+        "test/pos/0_8.txt": "good unknownword",
+        "test/neg/7_1.txt": "bad",
+        "train/unsup/0_0.txt": "not labelled",
+    }
+    packed = tmp_path / "aclImdb_v1.tar.gz"
+    with tarfile.open(packed, "w:gz") as archive:
+        for name in sorted(reviews, reverse=True):
+            info = tarfile.TarInfo(f"aclImdb/{name}")
+            info.size = len(reviews[name])
+            archive.addfile(info, io.BytesIO(reviews[name].encode()))
+    for name, text in reviews.items():
+        path = tmp_path / "mine" / "aclImdb" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    prepared = store.prepare_from(find("imdb"), tmp_path / "mine")
+    assert prepared.source == "sample"
+    arrays = imdb.DATASET.convert({packed.name: packed})
+    for split, name in (("train", "tokens"), ("train", "label"), ("test", "length")):
+        own = np.load(prepared.folder / f"{split}-{name}.npy")
+        assert np.array_equal(own, arrays[split][name])

@@ -158,6 +158,15 @@ ANNOTATIONS = {
 
 
 @pytest.mark.usefixtures("without_pillow")
+def test_a_devkit_deeper_down_and_not_that_of_another_year(tmp_path: Path) -> None:
+    top = tmp_path / "Downloads" / "VOC"
+    _devkit(top, ANNOTATIONS, "2008_000001\n2008_000003 \n", "2008_000002\n\n")
+    (top / "VOCdevkit" / "VOC2007" / "Annotations").mkdir(parents=True)
+    prepared = store.prepare_from(find("voc2012"), tmp_path / "Downloads")
+    assert prepared.rows == {"train": 2, "test": 1}
+
+
+@pytest.mark.usefixtures("without_pillow")
 @pytest.mark.parametrize("named", ["", "VOCdevkit", "VOCdevkit/VOC2012"])
 def test_an_unpacked_devkit(tmp_path: Path, named: str) -> None:
     _devkit(tmp_path, ANNOTATIONS, "2008_000001\n2008_000003 \n", "2008_000002\n\n")
