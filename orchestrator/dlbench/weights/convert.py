@@ -11,6 +11,7 @@ from dlbench.errors import UserError
 from dlbench.plain_json import printable
 from dlbench.statistics.words import count, listing
 from dlbench.weights.canonical import Graph, shapes_of
+from dlbench.weights.known_names import resnet_names
 from dlbench.weights.layouts import (
     COUNTER,
     LAYOUTS,
@@ -27,7 +28,6 @@ from dlbench.weights.maps import (
     BUILT_IN,
     Map,
     by_order,
-    is_torchvision,
     read_map,
     torchvision_resnet,
 )
@@ -73,7 +73,7 @@ def convert(file: TensorFile, graph: Graph, chosen: str = "", layout: str = "") 
         own_map = Map("the canonical names", parameters={name: (name,) for name in tensors},
                       layout=LAYOUTS[1])  # fmt: skip
     orders = LayoutRules(layout, orders=orders_of(graph))
-    used = own_map or _found_map(graph, tensors, chosen, orders)
+    used = own_map or _found_map(graph, tensors, chosen, orders, file.as_saved)
     notes += used.notes
     rules = LayoutRules(layout or used.layout, used.gates, used.epsilon, orders.orders)
     filled, left = _filled(graph, tensors, used, rules)
@@ -117,20 +117,22 @@ def _without_prefix(
     return found, said
 
 
-def _found_map(graph: Graph, tensors: Mapping[str, Tensor], chosen: str, rules: LayoutRules) -> Map:
+def _found_map(
+    graph: Graph, tensors: Mapping[str, Tensor], chosen: str, rules: LayoutRules, as_saved: bool
+) -> Map:
     modules = modules_of(tensors)
-    if chosen or is_torchvision(modules):
-        found = torchvision_resnet(graph, modules) if is_torchvision(modules) else None
-        if found is not None:
-            return found
-        if chosen:
-            raise UserError(
-                f"The map {chosen} does not fit: the file and the graph are not ResNets of as many"
-                " convolutions.",
-                "`dlbench weights show FILE` and `dlbench show workload NAME` list them.",
-            )
+    names = resnet_names(modules)
+    found = torchvision_resnet(graph, names) if names else None
+    if found is not None:
+        return found
+    if chosen:
+        raise UserError(
+            f"The map {chosen} does not fit: the file and the graph are not ResNets of as many"
+            " convolutions.",
+            "`dlbench weights show FILE` and `dlbench show workload NAME` list them.",
+        )
     real = [tensor for tensor in tensors.values() if tensor.values.dtype.kind == "f"]
-    return by_order(graph, modules, real, rules)
+    return by_order(graph, modules, real, rules, as_saved=as_saved)
 
 
 def _filled(

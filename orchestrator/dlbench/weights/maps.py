@@ -1,8 +1,8 @@
-"""Which layer of a file is which node of a graph: by torchvision's names, a map, or by order."""
+"""Which layer of a file is which node of a graph: by known names, a map, or by order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from dlbench.errors import UserError
 from dlbench.plain_json import printable
 from dlbench.toml_file import Table
+from dlbench.weights.known_names import in_order
 from dlbench.weights.layouts import (
     EPSILON,
     GATES,
@@ -80,31 +81,29 @@ def read_map(path: Path) -> Map:
     )
 
 
-# ---- torchvision's ------------------------------------------------------------------------------
+# ---- of ResNets ---------------------------------------------------------------------------------
 
 
-def is_torchvision(modules: Mapping[str, Module]) -> bool:
-    return {"conv1", "bn1", "layer1.0.conv1", "layer4.0.bn1"} <= set(modules)
+def torchvision_resnet(graph: Mapping[str, Any], names: Mapping[str, str]) -> Map | None:
+    """The map of a ResNet, if the graph has as many convolutions with a normalisation behind them,
+    or with its constants: a detector has others between and behind them.
 
-
-def torchvision_resnet(graph: Mapping[str, Any], modules: Mapping[str, Module]) -> Map | None:
-    """The map of torchvision's ResNets, if the graph has as many convolutions with a normalisation
-    behind them, or with its constants: a detector has others between and behind them."""
-    units, blocks = list(_units(graph)), list(_blocks(modules))
+    `names`: torchvision's names, and what the file calls these layers."""
+    units, blocks = list(_units(graph)), list(_blocks(names))
     if len(units) != len(blocks):
         return None
     nodes: dict[str, str] = {}
     for unit, block in zip(units, blocks, strict=True):
-        nodes.update(zip(unit, block, strict=True))
+        nodes.update(zip(unit, (names[part] for part in block), strict=True))
     heads = [node["name"] for node in graph["nodes"] if node["op"] == "dense"]
-    if len(heads) == 1 and "fc" in modules:
-        nodes[heads[0]] = "fc"
+    if len(heads) == 1 and "fc" in names:
+        nodes[heads[0]] = names["fc"]
     return Map(
         TORCHVISION,
         nodes,
         partial=True,
         notes=(
-            "torchvision trained these on photographs of 224 pixels, normalised channel by"
+            "Public weights were trained on photographs of 224 pixels, normalised channel by"
             " channel; how a workload's images are made ready stays as it is.",
         ),
     )
@@ -121,7 +120,7 @@ def _units(graph: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield node["name"], readers[node["name"]]
 
 
-def _blocks(modules: Mapping[str, Module]) -> Iterator[tuple[str, str]]:
+def _blocks(modules: Collection[str]) -> Iterator[tuple[str, str]]:
     yield "conv1", "bn1"
     for stage in range(1, 5):
         block = 0
@@ -140,12 +139,13 @@ def _blocks(modules: Mapping[str, Module]) -> Iterator[tuple[str, str]]:
 
 def by_order(
     graph: Mapping[str, Any], modules: Mapping[str, Module], tensors: Sequence[Tensor],
-    rules: LayoutRules,
+    rules: LayoutRules, *, as_saved: bool,
 ) -> Map:  # fmt: skip
     """The layers of a file in the order of the graph's, each by its kind and shapes.
 
     Layers of one kind and one shape are taken in their order, if there are as many of them in the
-    file as in the graph; otherwise nothing says which is which.
+    file as in the graph, and something says their order; otherwise nothing says which is which.
+    `as_saved`: the order in the file is that of the model.
     """
     nodes = [node for node in graph["nodes"] if node["parameters"]]
     if all(not module.layout for module in modules.values()):
@@ -166,7 +166,16 @@ def by_order(
                 f" ({', '.join(places[:4])}{', …' if len(places) > 4 else ''}).",
                 _GIVE_A_MAP,
             )
-        for place, name in zip(places, names, strict=True):
+        ordered = in_order(names, as_saved=as_saved)
+        if ordered is None:
+            raise UserError(
+                f"Which layer is node {places[0]!r} can't be told: {len(names)} layers of the file"
+                f" fit ({printable(', '.join(names[:4]), 200)}"
+                f"{', …' if len(names) > 4 else ''}), and the file has them in the order of their"
+                " names, not in that of the model.",
+                f"Use the same weights as a PyTorch file (.pth, .bin). {_GIVE_A_MAP}",
+            )
+        for place, name in zip(places, ordered, strict=True):
             if place in chosen:
                 raise UserError(
                     f"Which layer is node {place!r} can't be told: {printable(chosen[place], 100)}"
@@ -174,8 +183,8 @@ def by_order(
                     _GIVE_A_MAP,
                 )
             chosen[place] = name
-    several = sum(1 for names in kinds.values() if len(names) > 1)
-    note = "Layers of one kind and shape were taken in their order in the file." if several else ""
+    several = any(len(names) > 1 for names in kinds.values())
+    note = "Layers of one kind and shape were taken in their order: compare it." if several else ""
     return Map("the graph's order", chosen, notes=(note,) if note else ())
 
 

@@ -65,7 +65,8 @@ def _read(file: BinaryIO, path: Path) -> TensorFile:
             "Save its arrays instead: np.savez('weights.npz', *model.get_weights()).",
         )
     if safetensors.is_safetensors(head, size):
-        return TensorFile("safetensors", safetensors.read_safetensors(file, size))
+        found = safetensors.read_safetensors(file, size)
+        return TensorFile("safetensors", found, as_saved=False)  # its writer sorts by name
     raise refused(path, "its format is not known here, or it is cut off", FORMATS)
 
 

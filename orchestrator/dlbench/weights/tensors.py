@@ -43,6 +43,8 @@ class TensorFile:
     tensors: Mapping[str, Tensor]
     notes: tuple[str, ...] = field(default=())
     """What was left out when it was read."""
+    as_saved: bool = True
+    """Its order is that in which the program had them, not that of their names."""
 
 
 class BadTensors(ValueError):

@@ -204,20 +204,27 @@ def _leaves(value: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _storages(value: Any) -> Iterator[_Storage]:
-    state, _ = _state_of(value, all_of_it=True)
-    for name, own in _leaves(state):
-        if isinstance(own, Call):
-            yield _storage_of(_arguments(own, name)[0], name)
+    """All that the pickle names, also beside the weights: their numbers stand one after another."""
+    left, seen = [value], set()
+    while left:
+        own = left.pop()
+        if id(own) in seen or not isinstance(own, dict | list | tuple | Call):
+            continue
+        seen.add(id(own))
+        if isinstance(own, Call) and own.what == Name("", "persistent"):
+            yield _storage_of(own, "a tensor")
+        elif isinstance(own, Call):
+            left += [own.arguments, own.state]
+        else:
+            left += own.values() if isinstance(own, dict) else own
 
 
-def _state_of(value: Any, all_of_it: bool = False) -> tuple[Mapping[Any, Any], tuple[str, ...]]:
+def _state_of(value: Any) -> tuple[Mapping[Any, Any], tuple[str, ...]]:
     """The dictionary of tensors, and what was beside it."""
     if isinstance(value, Call):
         raise BadTensors(f"it holds {_named(value)}, not a state_dict")
     if not isinstance(value, dict):
         raise BadTensors("it holds no state_dict")
-    if any(isinstance(own, Call) for own in value.values()) or all_of_it:
-        return value, ()
     for name in _WRAPPED:
         inner = value.get(name)
         if isinstance(inner, dict) and any(isinstance(own, Call) for own in inner.values()):

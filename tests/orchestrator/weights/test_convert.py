@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ from dlbench.weights.convert import Conversion, convert
 from dlbench.weights.tensor_files import read_tensors
 from dlbench.weights.tensors import Tensor, TensorFile
 from dlbench.workloads import find
-from dlbench.workloads._resnet import resnet18
+from dlbench.workloads._densenet import densenet121
+from dlbench.workloads._resnet import resnet18, resnet50
 from tests.orchestrator.running.test_named_releases import environment_of
 
 WRITER = Path(__file__).with_name("torch_writer.py")
@@ -62,7 +64,15 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(
     ("file", "tolerance"),
-    [("model.pt", 1e-5), ("legacy.pt", 1e-5), ("wrapped.pt", 1e-5), ("half.pt", 3e-2)],
+    [
+        ("model.pt", 1e-5),
+        ("legacy.pt", 1e-5),
+        ("wrapped.pt", 1e-5),
+        ("half.pt", 3e-2),
+        ("checkpoint.pt", 1e-5),
+        ("legacy_checkpoint.pt", 1e-5),
+        ("strided.pt", 1e-5),
+    ],
 )
 def test_a_model_of_pytorch_computes_the_same_here(
     file: str, tolerance: float, written: Path
@@ -162,6 +172,104 @@ def test_what_does_not_fit_of_a_resnet_is_said() -> None:
     assert any(f"Node {first!r} is not filled" in note for note in made.notes)
     norms = [n for n in made.arrays if n.endswith("/variance")]
     assert len(norms) == 20
+
+
+def in_order_of_names(tensors: dict[str, Any]) -> TensorFile:
+    """As safetensors files have them."""
+    return replace(file_of(**dict(sorted(tensors.items()))), as_saved=False)
+
+
+def hugging_face(name: str) -> str:
+    """What Hugging Face calls a tensor of torchvision's ResNet."""
+    layer, _, leaf = name.rpartition(".")
+    kind = "normalization" if "bn" in layer or layer.endswith("downsample.1") else "convolution"
+    if layer in ("conv1", "bn1"):
+        return f"resnet.embedder.embedder.{kind}.{leaf}"
+    if layer == "fc":
+        return f"classifier.1.{leaf}"
+    stage, block, part, *_ = layer.removeprefix("layer").split(".")
+    inner = "shortcut" if part == "downsample" else f"layer.{int(part[-1]) - 1}"
+    return f"resnet.encoder.stages.{int(stage) - 1}.layers.{block}.{inner}.{kind}.{leaf}"
+
+
+@pytest.mark.parametrize("sorted_by_name", [False, True])
+@pytest.mark.parametrize("renamed", [hugging_face, "backbone.body.{}".format, "model.{}".format])
+def test_a_resnet_is_known_by_other_names(renamed: Any, sorted_by_name: bool) -> None:
+    graph = resnet50("small", 10, (4, 6, 8, 10), (2, 1, 1, 1))
+    tensors = resnet_tensors((4, 6, 8, 10), (2, 1, 1, 1), 7)
+    wanted = convert(file_of(**tensors), graph)
+    # a shortcut has the shape of the third convolution, and Hugging Face saves it first
+    first = sorted(tensors, key=lambda name: "downsample" not in name)
+    other = {renamed(name): tensors[name] for name in first} | {"more.weight": drawn(3, 3)}
+    made = convert(in_order_of_names(other) if sorted_by_name else file_of(**other), graph)
+    assert made.unfilled == wanted.unfilled == ("logits/kernel", "logits/bias")
+    for name, values in wanted.arrays.items():
+        np.testing.assert_array_equal(made.arrays[name], values)
+
+
+def densenet_tensors(growth: int, blocks: tuple[int, ...]) -> dict[str, Any]:
+    """As torchvision names and saves them."""
+    tensors: dict[str, Any] = {}
+
+    def norm(name: str, wide: int) -> None:
+        for leaf in ("weight", "bias", "running_mean"):
+            tensors[f"features.{name}.{leaf}"] = drawn(wide)
+        tensors[f"features.{name}.running_var"] = np.abs(drawn(wide)) + 0.5
+
+    wide = 2 * growth
+    tensors["features.conv0.weight"] = drawn(wide, 3, 7, 7)
+    norm("norm0", wide)
+    for block, layers in enumerate(blocks, 1):
+        for layer in range(1, layers + 1):
+            start = f"denseblock{block}.denselayer{layer}"
+            norm(f"{start}.norm1", wide)
+            tensors[f"features.{start}.conv1.weight"] = drawn(4 * growth, wide, 1, 1)
+            norm(f"{start}.norm2", 4 * growth)
+            tensors[f"features.{start}.conv2.weight"] = drawn(growth, 4 * growth, 3, 3)
+            wide += growth
+        if block < len(blocks):
+            norm(f"transition{block}.norm", wide)
+            tensors[f"features.transition{block}.conv.weight"] = drawn(wide // 2, wide, 1, 1)
+            wide //= 2
+    norm("norm5", wide)
+    tensors["classifier.weight"], tensors["classifier.bias"] = drawn(10, wide), drawn(10)
+    return tensors
+
+
+def test_a_densenet_in_the_order_of_names_is_the_same_model() -> None:
+    graph = densenet121("small", 10, 2, (2, 11, 1, 2))  # denselayer11 stands before denselayer2
+    tensors = densenet_tensors(2, (2, 11, 1, 2))
+    as_saved, by_name = (
+        convert(file_of(**tensors), graph),
+        convert(in_order_of_names(tensors), graph),
+    )
+    assert as_saved.unfilled == as_saved.unused == ()
+    assert as_saved.sources["batchnorm1/gamma"] == ("features.norm0.weight",)
+    assert by_name.sources == as_saved.sources
+
+
+def test_what_an_order_of_names_does_not_say_is_refused() -> None:
+    g = Graph("four")
+    x = g.input("x", (3,))
+    for name in ("in", "mid", "more", "out"):
+        x = g.dense(x, 3, name=name)
+    g.outputs(x)
+    graph = g.to_json()
+
+    def named(*names: str) -> dict[str, Any]:
+        return {f"{n}.{leaf}": v for n in names
+                for leaf, v in (("weight", drawn(3, 3)), ("bias", drawn(3)))}  # fmt: skip
+
+    tensors = named("net.8", "net.9", "net.10", "net.11")
+    for file in (file_of(**tensors), in_order_of_names(tensors)):
+        made = convert(file, graph, layout="torch")
+        assert [made.sources[f"{node}/bias"][0] for node in ("in", "mid", "more", "out")] == [
+            "net.8.bias", "net.9.bias", "net.10.bias", "net.11.bias"
+        ]  # fmt: skip
+    tensors = named("stem", "block.1", "block.2", "head")
+    assert convert(file_of(**tensors), graph, layout="torch").unfilled == ()
+    with pytest.raises(UserError, match=r"order of their names, not in that of the model.*\.pth"):
+        convert(in_order_of_names(tensors), graph, layout="torch")
 
 
 def test_the_canonical_file_converts_to_itself() -> None:

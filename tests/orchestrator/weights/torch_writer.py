@@ -1,8 +1,9 @@
 """Runs in PyTorch's environment: a model of its own, what it saves, and what it computes.
 
-python torch_writer.py FOLDER    model.pt, legacy.pt, half.pt, batch.npz (inputs and output)
+python torch_writer.py FOLDER    model.pt and others, batch.npz (inputs and output)
 """
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -32,8 +33,10 @@ class Net(nn.Module):
 folder = Path(sys.argv[1])
 net = Net()
 image, words = torch.randn(8, 2, 3, 2), torch.randint(0, 9, (8, 4))
+optimizer = torch.optim.SGD(net.parameters(), 0.01, momentum=0.9)
 for _ in range(3):  # running statistics move
-    net(torch.randn(8, 2, 3, 2), torch.randint(0, 9, (8, 4)))
+    net(torch.randn(8, 2, 3, 2), torch.randint(0, 9, (8, 4))).sum().backward()
+    optimizer.step()
 net.eval()
 torch.save(net.state_dict(), str(folder / "model.pt"))
 torch.save(
@@ -44,6 +47,29 @@ torch.save(
     {n: v.to(torch.bfloat16) if v.is_floating_point() else v for n, v in net.state_dict().items()},
     str(folder / "half.pt"),
 )
+checkpoint = {  # as training scripts write them, with other things beside the weights
+    "args": argparse.Namespace(lr=0.1),
+    "best": torch.tensor(0.5),
+    "best_of_numpy": np.float64(0.5),
+    "model": net.state_dict(),
+    "optimizer": optimizer.state_dict(),
+}
+torch.save(checkpoint, str(folder / "checkpoint.pt"))
+torch.save(checkpoint, str(folder / "legacy_checkpoint.pt"), _use_new_zipfile_serialization=False)
+flat = torch.cat([v.flatten() for v in net.state_dict().values() if v.is_floating_point()])
+strided, start = {}, 0  # all in one storage, matrices by columns
+for name, value in net.state_dict().items():
+    if value.is_floating_point():
+        part = flat[start : start + value.numel()]
+        if value.dim() == 2:
+            part.view(value.t().shape).copy_(value.t())
+            strided[name] = part.view(value.t().shape).t()
+        else:
+            strided[name] = part.view(value.shape)
+        start += value.numel()
+    else:
+        strided[name] = value
+torch.save(strided, str(folder / "strided.pt"))
 torch.save(net, str(folder / "whole.pt"))
 with torch.no_grad():
     output = net(image, words).numpy()
