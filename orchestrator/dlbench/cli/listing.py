@@ -86,7 +86,7 @@ def list_workloads(json: Json = False) -> None:
             "recipe": recipe_words,
             "origin": lambda w: w.origin,
         },
-        droppable=("origin", "data", "recipe"),
+        droppable=("origin",),
     )
     typer.echo("`dlbench show workload NAME` has the layers. FLOPs: one row's forward pass.")
 

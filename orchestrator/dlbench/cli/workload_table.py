@@ -103,8 +103,14 @@ def recipe_words(workload: Workload) -> str:
     words = f"{optimizer['name']} lr {optimizer['lr']:g}"
     if optimizer.get("momentum"):
         words += f" momentum {optimizer['momentum']:g}"
+    if optimizer.get("nesterov"):
+        words += " (Nesterov's)"
+    if optimizer["weight_decay"]:
+        words += f" weight decay {optimizer['weight_decay']:g}"
     epochs = f"{recipe['epochs']} epoch{'' if recipe['epochs'] == 1 else 's'}"
     words += f", batch {recipe['batch']}, {epochs}"
+    if not recipe["shuffle"]:
+        words += ", not shuffled"
     if recipe.get("schedule"):
         words += f", {recipe['schedule']['name']} schedule"
     if recipe.get("clip"):

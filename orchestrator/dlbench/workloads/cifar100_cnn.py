@@ -11,6 +11,7 @@ WORKLOAD = Workload(
     ),
     recipe=_elshawi.classification(epochs=200),
     about="Colour images of a hundred classes: six convolutions, two dense layers",
+    source="the text of elshawi2021",
     proof=_elshawi.cifar_cnn(
         "cifar100-cnn-proof", ((6, 0.1), (8, 0.25), (12, 0.5)), hidden=24, classes=100
     ),

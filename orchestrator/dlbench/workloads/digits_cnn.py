@@ -10,4 +10,5 @@ WORKLOAD = Workload(
     # so few images want smaller batches and larger steps than the study's
     recipe=_elshawi.classification(epochs=15, batch=32, lr=0.02, momentum=0.9),
     about="Handwritten digits, 8x8, bundled: the model of mnist-cnn in small",
+    source="dlbench's own, for a first run",
 )

@@ -16,5 +16,6 @@ WORKLOAD = Workload(
         metrics=[metric("binary-accuracy", "logit", "label")],
     ),
     about="Film reviews with their true lengths: an embedding and an LSTM",
+    source="the text of elshawi2021",
     proof=_elshawi.imdb_lstm("imdb-lstm-proof", length=24, vocabulary=60, width=8, units=12),
 )

@@ -9,5 +9,6 @@ WORKLOAD = Workload(
     graph=_elshawi.mnist_cnn("mnist-cnn", (28, 28, 1)),
     recipe=_elshawi.classification(epochs=15),
     about="Handwritten digits, 28x28: two convolutions, two dense layers",
+    source="the text of elshawi2021",
     proof=_elshawi.mnist_cnn("mnist-cnn-proof", (28, 28, 1), filters=(8, 12), hidden=32),
 )

@@ -54,7 +54,7 @@ WORKLOADS = (
         recipe=detection_recipe(_NUMBERS),
         about="Photographs with objects of 20 classes: Faster R-CNN on ResNet-50 C4",
         source="S. Ren et al., 2015, joint training, on ResNet-50 C4 with constants in the place of"
-        " batch normalisation, stem and first stage constant, too; 28,197,040",
+        " batch normalisation, stem and first stage constant, too; 28,197,040 parameters",
         proof=_PROOF,
         sizes={"small": "voc2012-faster-rcnn-small"},
     ),
@@ -73,6 +73,7 @@ WORKLOADS = (
         ),
         recipe=detection_recipe(_SMALL, rate=1e-3, evaluate=("test", "train")),
         about="The same detector in small, for made-up scenes or a machine without a GPU",
+        source="dlbench's own: voc2012-faster-rcnn with fewer channels, blocks and regions",
         proof=_PROOF,
     ),
 )

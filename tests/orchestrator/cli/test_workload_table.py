@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from dlbench.cli.workload_table import short_count
-from dlbench.workloads import workloads
+from dlbench.cli.workload_table import recipe_words, short_count
+from dlbench.workloads import find, workloads
 from tests.orchestrator.command import Command
 
 
@@ -57,3 +59,27 @@ def test_counts_have_three_digits() -> None:
     assert [short_count(n) for n in numbers] == [
         "0", "7", "999", "1 k", "1 k", "41.7 M", "3.98 G", "2,500 T",
     ]  # fmt: skip
+
+
+def test_what_a_recipe_is_said_to_be() -> None:
+    assert recipe_words(find("voc2012-faster-rcnn")) == (
+        "adam lr 0.0001 weight decay 0.0005, batch 1, 12 epochs"
+    )
+    assert recipe_words(find("cifar10-resnet50")).endswith("50 epochs, not shuffled")
+    recipe = find("mnist-cnn").recipe
+    other = recipe | {
+        "optimizer": {**recipe["optimizer"], "nesterov": True},
+        "schedule": {"name": "cosine", "least": 0.0, "warmup": 0},
+        "clip": 0.5,
+        "stopping": {"patience": 3, "validation": 0.1},
+        "augment": {"flip": True, "crop": 4},
+    }
+    assert recipe_words(replace(find("mnist-cnn"), recipe=other)) == (
+        "sgd lr 0.01 momentum 0.5 (Nesterov's), batch 128, 15 epochs, cosine schedule,"
+        " clipped at 0.5, patience 3, augmented"
+    )
+
+
+def test_every_workload_that_trains_says_where_its_model_is_from() -> None:
+    for workload in workloads().values():
+        assert workload.source or workload.only_proof, workload.name
