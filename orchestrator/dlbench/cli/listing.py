@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dlbench.cli.console import Json, print_json, print_rows
+from dlbench.cli.console import Json, print_json, print_rows, say
 from dlbench.cli.data import list_data
 
 if TYPE_CHECKING:
@@ -208,13 +208,17 @@ def list_devices(json: Json = False) -> None:
     dlbench list devices
     """
     from dlbench.host.machine import fingerprint
+    from dlbench.monitor.gpu import inventory
 
-    machine = fingerprint()
+    machine, gpus = fingerprint(), inventory()
     found: list[tuple[object, ...]] = [
-        ("cpu", None, machine.cpu_model, machine.cores_usable, machine.memory_bytes),
-        *(("gpu", card.index, card.name, None, card.memory_bytes) for card in machine.gpus),
+        ("cpu", None, None, machine.cpu_model, machine.cores_usable, machine.memory_bytes)
     ]
-    keys = ("device", "index", "name", "cores", "memory_bytes")
+    for card in gpus.devices:
+        name = f"{card.name}, divided (MIG)" if card.divided else card.name
+        found.append(("gpu", card.index, card.uuid, name, None, card.memory_bytes))
+        found += [("gpu", None, one.uuid, one.name, None, one.memory_bytes) for one in card.parts]
+    keys = ("device", "index", "uuid", "name", "cores", "memory_bytes")
     rows: list[dict[str, Any]] = [dict(zip(keys, one, strict=True)) for one in found]
     if json:
         print_json(rows)
@@ -222,13 +226,17 @@ def list_devices(json: Json = False) -> None:
     print_rows(
         rows,
         {
+            # As --gpu takes them; a part has no index of its own.
             "device": lambda row: " ".join(
-                str(row[key]) for key in ("device", "index") if row[key] is not None
+                str(part)
+                for part in (row["device"], row["uuid"] if row["index"] is None else row["index"])
+                if part is not None
             ),
             "name": itemgetter("name"),
             ">cores": lambda row: f"{row['cores']:g}" if row["cores"] else "-",
             ">memory": lambda row: f"{(row['memory_bytes'] or 0) / 2**30:.1f} GiB",
         },
     )
-    if not machine.gpus:
-        typer.echo(f"No GPU. {machine.gpu_reason}")
+    if gpus.reason:
+        which = "Another GPU can't be used" if gpus.devices else "No GPU"
+        say(f"{which}. {gpus.reason}")

@@ -106,7 +106,7 @@ def _gpus() -> Iterator[Diagnosis]:
                 yield Diagnosis(
                     "Divided GPU", "fair",
                     f"GPU {device.index} is in MIG mode: trials can use its parts only.",
-                    "`--gpu MIG-…` gives a trial one of them; `nvidia-smi -L` shows them.",
+                    "`--gpu MIG-…` gives a trial one of them; `dlbench list devices` shows them.",
                 )  # fmt: skip
         if any(device.persistence is False for device in alike):
             yield Diagnosis(

@@ -107,7 +107,7 @@ def _divided(gpus: Inventory, selection: Sequence[str]) -> str:
             several = "its parts" if card.parts else "the parts that you make of it"
             return (
                 f"GPU {card.index} ({card.name}) is divided (MIG): no program can use it as a"
-                f" whole. Give one of {several}, `--gpu MIG-…`; `nvidia-smi -L` shows them."
+                f" whole. Give one of {several}, `--gpu MIG-…`; `dlbench list devices` shows them."
             )
     return ""
 

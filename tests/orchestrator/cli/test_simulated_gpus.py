@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.orchestrator.engines.test_gpu_passthrough import UUID_0, UUID_1
 from tests.orchestrator.monitor.test_gpu import compile_library
 
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -65,9 +66,11 @@ def machine(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def dlbench(machine: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def dlbench(
+    machine: Path, *words: str, engine: str = "process"
+) -> subprocess.CompletedProcess[str]:
     """In a process of its own, because NVML is loaded once for all of it."""
-    fixed = ["--path", str(machine / "ext"), "--engine", "process"]
+    fixed = ["--path", str(machine / "ext"), "--engine", engine] if engine else []
     return subprocess.run(
         [sys.executable, "-m", "dlbench", *words, *fixed],
         env={
@@ -98,6 +101,22 @@ def test_what_is_not_there_is_refused(machine: Path) -> None:
     assert done.returncode == 2
     said = "There is no GPU 7 here: this machine has GPUs 0 (Stand-in A) and 1 (Stand-in B)."
     assert said in done.stderr
+
+
+def test_gpus_are_listed_as_they_are_asked_for(
+    machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STAND_IN_MIG", "1")
+    done = dlbench(machine, "list", "devices", engine="")
+    part = "MIG-22222222-aaaa-bbbb-cccc-222222222222"
+    lines = [line.split("  ") for line in done.stdout.splitlines()]
+    assert [line[0] for line in lines[2:]] == ["gpu 0", "gpu 1", f"gpu {part}"]
+    assert "  Stand-in B, divided (MIG)  " in done.stdout
+    rows = json.loads(dlbench(machine, "list", "devices", "--json", engine="").stdout)
+    assert [row["uuid"] for row in rows][1:] == [UUID_0, UUID_1, part]
+    monkeypatch.setenv("STAND_IN_BROKEN", "0")
+    said = dlbench(machine, "list", "devices", engine="").stdout
+    assert "Another GPU can't be used. NVML: " in said
 
 
 @pytest.mark.slow
