@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dlbench.environments.releases import Release
 
 _WHOLE = "as its lock says, each file as its package records it"
+_BROUGHT = "its packages were read: every library that they need is brought"
 app = typer.Typer(help="Environments: images, and virtual environments without Docker.",
                   no_args_is_help=True, rich_markup_mode=None)  # fmt: skip
 
@@ -173,6 +174,9 @@ def verify(
     rows: list[dict[str, Any]] = []
     devices = (device,) if device else DEVICES
     for release, device in product(_chosen(named(releases, framework), None), devices):
+        told: list[str] | None = None  # read first: it downloads what is then there
+        if wheels and device in release.devices:
+            told = _library_faults(release, device)
         differences: list[str] = []
         ready = device in release.devices and workshop.is_ready(release, device)
         if ready and workshop.client is not None:
@@ -183,8 +187,8 @@ def verify(
         if not ready:
             found = outlook(release, device, workshop.client)
             state, text, size = found.state, found.text, found.bytes
-        if wheels and device in release.devices:
-            differences += _library_faults(release, device)
+        differences += told or []
+        text += f"; {_BROUGHT}" if told == [] else ""
         rows.append(
             {
                 "release": release.name, "device": device, "state": state, "text": text,
@@ -208,7 +212,7 @@ def _library_faults(release: Release, device: str) -> list[str]:
     with view(quiet=False) as observer:
         fetched = wheels.fetch(release, device, release.python[0], observer.preparing)
     found = wheel_libraries.inspect((wheel.path for wheel in fetched), gpu_code=device == "gpu")
-    return wheel_libraries.faults(release, found)
+    return wheel_libraries.faults(release, device, found)
 
 
 @app.command("accept-cuda")

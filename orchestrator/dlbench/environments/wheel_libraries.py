@@ -78,21 +78,27 @@ def _add(found: Libraries, name: str, path: Path, *, gpu_code: bool) -> None:
         found.code = dict(library.code)
 
 
-def faults(release: Release, found: Libraries) -> list[str]:
-    """What the GPU packages need and nobody brings; what release.toml says of them and is wrong."""
-    cuda = release.cuda
-    if cuda is None:
-        return []
-    chosen = cuda_sets.of_release(release, "gpu")
+def faults(release: Release, device: str, found: Libraries) -> list[str]:
+    """What the packages need and nobody brings; what release.toml says of GPU packages and is
+    wrong."""
+    cuda = release.cuda if device == "gpu" else None
+    chosen = cuda_sets.of_release(release, device)
     of_set = set(chosen.sonames) if chosen else set()
     of_debian = {_FROM_DEBIAN.get(name, "") for name in release.packages}
-    there = {*found.brought, *DRIVER, *of_debian, *of_set, *cuda.unused}
-    asked = {**dict.fromkeys(cuda.needs, release.framework), **found.needed}
+    # Some CPU packages are the GPU packages; what is linked to the driver is not opened on a CPU.
+    there = {*found.brought, *DRIVER, *of_debian, *of_set}
+    asked = dict(found.needed)
+    if cuda is not None:
+        there |= {*cuda.unused}
+        asked = {**dict.fromkeys(cuda.needs, release.framework), **asked}
+    bringers = "neither the packages nor the CUDA set bring" if chosen else "no package brings"
     told = [
-        f"{user} needs {soname}, which neither the packages nor the CUDA set bring"
+        f"{user} needs {soname}, which {bringers}"
         for soname, user in sorted(asked.items())
         if soname not in there and not _BASE.fullmatch(soname)
     ]
+    if cuda is None:
+        return told
     if chosen and not asked.keys() & of_set:
         told.append(f"it needs nothing of the CUDA set {chosen.name} that it names")
     if found.code and set(cuda.code) != found.usual_code:

@@ -51,25 +51,36 @@ def test_what_is_linked_to_is_found(wheel: Path) -> None:
 def test_who_brings_it_is_told(wheel: Path) -> None:
     found = wheel_libraries.inspect([wheel], gpu_code=True)
     whole = of(Cuda("9.2", set="9.2", code=CODE), "libgomp1")
-    assert wheel_libraries.faults(whole, found) == []
-    (fault,) = wheel_libraries.faults(of(Cuda("9.2", set="9.2", code=CODE)), found)
+    assert wheel_libraries.faults(whole, "gpu", found) == []
+    (fault,) = wheel_libraries.faults(of(Cuda("9.2", set="9.2", code=CODE)), "gpu", found)
     assert fault == (
         "libframe.so needs libgomp.so.1, which neither the packages nor the CUDA set bring"
     )
-    (fault,) = wheel_libraries.faults(of(Cuda("9.2", code=CODE), "libgomp1"), found)
-    assert fault.startswith("libframe.so needs libcublas.so.9.2,")
-    faults = wheel_libraries.faults(of(Cuda("9.0", set="9.0", code=CODE), "libgomp1"), found)
+    (fault,) = wheel_libraries.faults(of(Cuda("9.2", code=CODE), "libgomp1"), "gpu", found)
+    assert fault == "libframe.so needs libcublas.so.9.2, which no package brings"
+    faults = wheel_libraries.faults(of(Cuda("9.0", set="9.0", code=CODE), "libgomp1"), "gpu", found)
     assert any("needs libcublas.so.9.2" in each for each in faults)
     assert "it needs nothing of the CUDA set 9.0 that it names" in faults
+
+
+def test_on_a_cpu_the_cuda_set_is_not_asked_for(wheel: Path, tmp_path: Path) -> None:
+    release = of(Cuda("9.2", set="9.2", needs=("libcudnn.so.7",)), "libgomp1")
+    found = wheel_libraries.inspect([wheel])
+    (fault,) = wheel_libraries.faults(release, "cpu", found)
+    assert fault == "libframe.so needs libcublas.so.9.2, which no package brings"
+    bundled = compiled(tmp_path, "libcublas-1a2b.so", "-Wl,-soname,libcublas.so.9.2")
+    with zipfile.ZipFile(wheel, "a") as archive:
+        archive.write(bundled, "frame.libs/libcublas-1a2b.so")
+    assert wheel_libraries.faults(release, "cpu", wheel_libraries.inspect([wheel])) == []
 
 
 def test_what_is_opened_by_name_must_be_brought_too(wheel: Path) -> None:
     found = wheel_libraries.inspect([wheel], gpu_code=True)
     cuda = Cuda("9.2", set="9.2", code=CODE, needs=("libcudnn.so.7", "libcusolver.so.9.2"))
-    (fault,) = wheel_libraries.faults(of(cuda, "libgomp1"), found)
+    (fault,) = wheel_libraries.faults(of(cuda, "libgomp1"), "gpu", found)
     assert fault.startswith("mxnet needs libcudnn.so.7,")
     unused = replace(cuda, needs=(), unused=("libgomp.so.1",))
-    assert wheel_libraries.faults(of(unused), found) == []
+    assert wheel_libraries.faults(of(unused), "gpu", found) == []
 
 
 def test_a_bundled_library_is_brought(wheel: Path, tmp_path: Path) -> None:
@@ -77,13 +88,13 @@ def test_a_bundled_library_is_brought(wheel: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel, "a") as archive:
         archive.write(bundled, "frame.libs/libgomp-1a2b.so")
     found = wheel_libraries.inspect([wheel])
-    assert wheel_libraries.faults(of(Cuda("9.2", set="9.2")), found) == []
+    assert wheel_libraries.faults(of(Cuda("9.2", set="9.2")), "gpu", found) == []
 
 
 def test_wrong_code_in_the_release_file_is_corrected(wheel: Path) -> None:
     found = wheel_libraries.inspect([wheel], gpu_code=True)
     (fault,) = wheel_libraries.faults(
-        of(Cuda("9.2", set="9.2", code=("sm_35",)), "libgomp1"), found
+        of(Cuda("9.2", set="9.2", code=("sm_35",)), "libgomp1"), "gpu", found
     )
     assert fault.endswith("is not what its packages hold: sm_35 sm_70 compute_70")
 
