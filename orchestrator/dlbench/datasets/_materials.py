@@ -197,6 +197,12 @@ def split(rows: Iterable[Row], *, lowest: bool = False) -> Arrays:
             parts[name].extend(members[k])
             if name in room:
                 room[name] -= size
+    if empty := [name for name, part in parts.items() if not part]:
+        raise UserError(
+            f"The files hold too few rows: of {sum(map(len, groups.values())):,} none is left"
+            f" for {' and '.join(empty)}.",
+            "Name a folder with more of them.",
+        )
     order = np.random.RandomState(_SEED).permutation
     return {
         name: {
@@ -204,5 +210,4 @@ def split(rows: Iterable[Row], *, lowest: bool = False) -> Arrays:
             "value": np.array([[part[k][1]] for k in order(len(part))], np.float32),
         }
         for name, part in parts.items()
-        if part
     }

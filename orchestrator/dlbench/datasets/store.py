@@ -153,6 +153,7 @@ def prepare_from(dataset: Dataset, files: Path, say: Progress = lambda _: None) 
         form, found = _official_files.found(dataset, files, say)
         arrays = form.convert(found)
         official = all(item.checksum for item in form.files)
+    _check(dataset, arrays)
     rows = _rows(arrays["train"]), _rows(arrays["test"])
     whole = official or rows == dataset.rows
     if not whole:
@@ -204,8 +205,7 @@ def _write(
 ) -> None:
     """Arrays and manifest, whole or not at all. `checked`: the files had the right checksums; what
     else is called real must have the digest of the official arrays, where that is known."""
-    if problem := problem_of(arrays):
-        raise UserError(f"What the files hold is not {dataset.name}: {problem}.", "Get other ones.")
+    _check(dataset, arrays)
     expected = dataset.digest if source == "real" and not checked else ""
     repeated = _repeated_rows(dataset, arrays)
     with writing(folder.parent, "Set DLBENCH_CACHE to a folder that can."):
@@ -253,6 +253,11 @@ def _write(
         ) from error
     finally:
         shutil.rmtree(making, ignore_errors=True)
+
+
+def _check(dataset: Dataset, arrays: Arrays) -> None:
+    if problem := problem_of(arrays):
+        raise UserError(f"What the files hold is not {dataset.name}: {problem}.", "Get other ones.")
 
 
 def _put_in_place(making: Path, folder: Path) -> None:

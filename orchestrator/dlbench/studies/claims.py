@@ -73,6 +73,8 @@ class StudyWorkload:
     """Rows trained on in an epoch; None: not known."""
     accuracy: str = "accuracy"
     """The column that stands for what the study calls accuracy."""
+    swept: tuple[str, ...] = ()
+    """What the study itself varied from trial to trial: any value of these is its own."""
 
 
 @dataclass(frozen=True)

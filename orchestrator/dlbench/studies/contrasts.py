@@ -135,23 +135,37 @@ def _only_finished(measured: Measurements) -> Measurements:
 
 def combined(name: str, sides: list[Side], how: str, quantity: Quantity) -> Side:
     """One side out of several, run by run: the `mean` over workloads, or the `ratio` of the first
-    device to the second. Runs that have no partner in the others are left out."""
+    device to the second. Runs that have no partner in the others are left out; one that failed in
+    any of them failed, but where failures do not count."""
     workload = ", ".join(dict.fromkeys(side.workload for side in sides))
     groups = tuple(group for side in sides for group in side.groups)
     whole = Side(name, workload, "both", quantity, groups, None)
     if any(side.not_run for side in sides):
         return whole
-    parts = [_only_finished(side.measurements) for side in sides if side.measurements is not None]
+    parts = [side.measurements for side in sides if side.measurements is not None]
+    if not quantity.failures_count:
+        parts = [_only_finished(part) for part in parts]
     why = next((side.why for side in sides if side.why), "")
     if why or len(parts) < len(sides) or any(part.keys is None for part in parts):
         return replace(whole, why=why or f"a measurement of {quantity.words}")
-    tables = [dict(zip(part.keys or (), part.values, strict=True)) for part in parts]
+    tables = [
+        {
+            key: value if done else math.nan
+            for key, value, done in zip(
+                part.keys or (), part.values, part.finished or (True,) * len(part.values),
+                strict=True,
+            )
+        }
+        for part in parts
+    ]  # fmt: skip
     common = [key for key in tables[0] if all(key in table for table in tables)]
     if not common:
         return replace(whole, why=f"{name} has no runs of the same round")
+    values = tuple(_joined([table[key] for table in tables], how) for key in common)
     made = Measurements(
-        values=tuple(_joined([table[key] for table in tables], how) for key in common),
+        values=values,
         keys=tuple(common),
+        finished=tuple(map(math.isfinite, values)),
         sessions=tuple(str(key[0]) if isinstance(key, tuple) else "" for key in common),
         machine=parts[0].machine,
         certified=all(part.certified for part in parts),
@@ -222,7 +236,16 @@ class Contrast:
     def seen(self) -> int:
         """1: the first is greater, -1: less, 0: equal or unknown."""
         a, b = self.first.middle, self.second.middle
+        if self.some_failed and self.aligned is not None:  # which are as bad as can be
+            a, b = (float(np.median(values)) for values in self.aligned.values)
         return 0 if a is None or b is None or self.why_not else (a > b) - (a < b)
+
+    @property
+    def some_failed(self) -> bool:
+        """Whether runs that failed are among what is compared."""
+        return self.aligned is not None and not all(
+            np.isfinite(values).all() for values in self.aligned.values
+        )
 
     def interval(self, divisor: int) -> tuple[float, Interval | None] | None:
         """Hodges and Lehmann's shift as a ratio or difference, with its exact interval of level
@@ -257,7 +280,8 @@ class Contrast:
         kind = self.quantity.kind
         factor = 1.0 if kind.scale == "ratio" else kind.factor * self.quantity.factor
         said = kind.scale if not kind.unit else f"{kind.scale} in {kind.unit}"
-        text = f"{said} {self.first.name} to {self.second.name} {number(shift * factor, 3)}"
+        of = " where they finished" if self.some_failed else ""
+        text = f"{said} {self.first.name} to {self.second.name}{of} {number(shift * factor, 3)}"
         if around is None:
             return f"{text}, no interval from so few runs"
         low, high = number(around.low * factor, 3), number(around.high * factor, 3)

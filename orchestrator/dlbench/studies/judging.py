@@ -146,7 +146,8 @@ class JudgedStudy:
         if below:
             said.append(
                 f"On {count(len(below), 'claim')} the trials are smaller than the study's (fewer"
-                " epochs or rows, or a sample): they can only answer for their own scale."
+                " epochs or rows, a sample, or another recipe): they can only answer for their own"
+                " scale."
             )
         if turned := sum(1 for claim in self.claims if claim.turned):
             said.append(
@@ -363,9 +364,14 @@ def _beside(claim: Claim, made: Statement, word: Word) -> list[str]:
     if word is Word.CONTRADICTED and claim.type is Type.DIRECTION and claim.smallest is not None:
         said.append(_how_contradicted(claim, made))
     failed = sum(len(group.failed) for group in _groups(made))
-    if failed:
+    if failed and all(side.quantity.failures_count for side in made.sides):
         said.append(
             f"{count(failed, 'run')} failed and {'counts' if failed == 1 else 'count'} as worse"
+        )
+    elif failed:
+        said.append(
+            f"{count(failed, 'run')} failed and {'is' if failed == 1 else 'are'} left out:"
+            " neither more nor less would be worse"
         )
     return said
 

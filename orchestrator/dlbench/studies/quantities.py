@@ -81,7 +81,7 @@ QUANTITIES = {
     "first_epoch_excess": Quantity(
         "excess time of the first epoch", "first_epoch_excess_s", LOSS, "s"
     ),
-    "speedup": Quantity("speed-up from CPU to GPU", "", TIME),
+    "speedup": Quantity("speed-up from CPU to GPU", "", TIME, failures_count=False),
     "cpu_percent": _use("CPU use", "cpu_percent_mean", USE, "%"),
     "gpu_percent": _use("GPU use", "gpu_util_percent_mean", USE, "%"),
     "memory": _use("memory use", "memory_mean_bytes", MEMORY, "MiB", _MIB, "gpu_memory_peak_bytes"),

@@ -173,10 +173,11 @@ def _framework(name: str, table: Table) -> StudyFramework:
 
 
 def _workload(name: str, table: Table) -> StudyWorkload:
-    table.check_keys({"data"}, {"epochs", "rows", "accuracy"})
+    table.check_keys({"data"}, {"epochs", "rows", "accuracy", "swept"})
     epochs, rows = (table.count(key) if key in table.values else None for key in ("epochs", "rows"))
     accuracy = table.maybe("accuracy", str) or "accuracy"
-    return StudyWorkload(name, table.get("data", str), epochs, rows, accuracy)
+    swept = table.strings("swept", ())
+    return StudyWorkload(name, table.get("data", str), epochs, rows, accuracy, swept)
 
 
 class _Line:

@@ -16,7 +16,7 @@ import polars as pl
 
 from dlbench.analysis.groups import Conditions, Group, cases_of
 from dlbench.analysis.results import Results
-from dlbench.statistics.words import count
+from dlbench.statistics.words import count, listing
 from dlbench.studies.claims import Study
 from dlbench.studies.curve_columns import COLUMNS, with_curve_columns
 from dlbench.studies.quantities import QUANTITIES
@@ -50,7 +50,14 @@ class StudyRuns:
                 place = ranked.setdefault((workload, device), {})
                 place.setdefault(group.conditions, []).append(group)
         return {
-            place: max(sets, key=lambda one: (len(sets[one]), *_nearness(sets[one]), str(one)))
+            place: max(
+                sets,
+                key=lambda one: (
+                    len(sets[one]),
+                    *_nearness(self.study, place[0], sets[one]),
+                    str(one),
+                ),
+            )
             for place, sets in ranked.items()
         }
 
@@ -149,18 +156,27 @@ def _groups(
     return {key: tuple(groups) for key, groups in found.items()}
 
 
-def _nearness(groups: list[Group]) -> tuple[int, int, int]:
-    """Of groups under the same conditions: real data, more epochs, more trials."""
+def _nearness(study: Study, workload: str, groups: list[Group]) -> tuple[int, bool, int, int]:
+    """Of groups under the same conditions: real data, its recipe, more epochs, more trials."""
     row = groups[0].rows[0]
     source = _SOURCES.index(row["data_source"]) if row["data_source"] in _SOURCES else -1
+    own = not _departures(study, groups[0], workload)
     epochs = 0 if row["budget_steps"] is not None else int(row["budget_epochs"] or 0)
-    return source, epochs, sum(len(group.rows) for group in groups)
+    return source, own, epochs, sum(len(group.rows) for group in groups)
+
+
+def _departures(study: Study, group: Group, workload: str) -> list[str]:
+    """What differs from the study's recipe, but for what it varied itself: `batch=8`."""
+    changes = str(group.rows[0].get("changes") or "").split()
+    return [one for one in changes if one.partition("=")[0] not in study.workloads[workload].swept]
 
 
 def reduced(study: Study, group: Group, workload: str) -> str:
     """In what the trials are less than the study's: `3 of 15 epochs`; empty: in nothing."""
     whole, row = study.workloads[workload], group.rows[0]
     said = []
+    if "epochs" in whole.swept and "epochs=" not in str(row.get("point") or ""):
+        said.append(f"{count(row['budget_epochs'] or 0, 'epoch')} at every point")
     if row["budget_steps"] is not None:
         said.append(count(row["budget_steps"], "step"))
     elif whole.epochs is not None and (row["budget_epochs"] or 0) < whole.epochs:
@@ -170,6 +186,8 @@ def reduced(study: Study, group: Group, workload: str) -> str:
     ]
     if whole.rows is not None and rows and min(rows) < _ENOUGH_ROWS * whole.rows:
         said.append(f"{min(rows):,.0f} of {whole.rows:,} rows")
-    elif row["data_source"] == "sample":
+    if row["data_source"] == "sample":
         said.append("a sample of the data")
-    return " and ".join(said)
+    if other := _departures(study, group, workload):
+        said.append(f"another recipe: {' '.join(other)}")
+    return listing(said)

@@ -32,8 +32,8 @@ class TableCell:
 class StudyTable:
     title: str
     columns: tuple[str, ...]
-    """Workloads, with the point of a sweep and what is less than in the study, where it is so:
-    `mnist-mlp (epochs=20; 512 of 60,000 rows)`."""
+    """Workloads, with the point of a sweep, what is less than in the study, and that data are
+    synthetic, where it is so: `mnist-mlp (epochs=20; 512 of 60,000 rows)`."""
     rows: tuple[tuple[str, tuple[TableCell, ...]], ...]
     """A contender and its cells; the last row says who is best."""
     note: str = ""
@@ -86,7 +86,9 @@ def _table(
         if figure is not None:
             elsewhere = "" if quantity.any_scale else _elsewhere(figure, device)
             published = quantity.shown(figure.value, figure.sd) + elsewhere
-        return _cell(side, published), side.middle, figure.value if figure else None
+        made_up = quantity.needs_real_data and group is not None and group.synthetic
+        middle = None if made_up else side.middle  # no quality on synthetic data is the best
+        return _cell(side, published), middle, figure.value if figure else None
 
     cells = {(w, who): cell(w, who) for w in workloads for who in study.frameworks}
     what = _title(quantity, device)
@@ -135,13 +137,15 @@ def _figure_of_any_device(
 
 
 def _column(runs: StudyRuns, workload: str, devices: Sequence[str]) -> str:
-    """The workload, with the point of a sweep at which those ran that stand in its column, and in
-    what they are less than the study's."""
+    """The workload, with the point of a sweep at which those ran that stand in its column, in what
+    they are less than the study's, and whether their data are synthetic."""
     found = (runs.group(workload, on, who) for on in devices for who in runs.study.frameworks)
     groups = [group for group in found if group is not None]
     points = {str(group.rows[0].get("point") or "") for group in groups} - {""}
     smaller = {reduced(runs.study, group, workload) for group in groups} - {""}
-    said = "; ".join(" or ".join(sorted(words)) for words in (points, smaller) if words)
+    made_up = {"synthetic data"} if any(group.synthetic for group in groups) else set()
+    words = (points, smaller, made_up)
+    said = "; ".join(" or ".join(sorted(each)) for each in words if each)
     return f"{workload} ({said})" if said else workload
 
 

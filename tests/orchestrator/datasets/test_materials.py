@@ -132,6 +132,13 @@ def test_wrong_tables_are_named(tmp_path: Path, content: str, words: str) -> Non
     assert words in str(caught.value)
 
 
+def test_too_few_rows_to_be_split(tmp_path: Path) -> None:
+    _write_csv(tmp_path / "jarvis.csv", _formulas(3))
+    words = r"too few rows: of \d+ none is left for test and validation"
+    with pytest.raises(UserError, match=words):
+        store.prepare_from(find("jarvis"), tmp_path)
+
+
 def test_a_folder_without_anything_of_use(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no CSV file whose name begins with matbench_mp or mp"):
         store.prepare_from(find("materials-project"), tmp_path)

@@ -59,7 +59,13 @@ def test_a_difference_at_any_of_the_points(gap: float, points: int, word: Word) 
     for name, own in (("pytorch", 0.0), ("tensorflow", 1.0)):
         key = ("cifar10-vgg16", "gpu", name)
         groups[key] = tuple(
-            group(ZVYAGIN, key, {"accuracy": about(0.5 + own * gap * (i == points - 1))}, f"lr={i}")
+            group(
+                ZVYAGIN,
+                key,
+                {"accuracy": about(0.5 + own * gap * (i == points - 1))},
+                f"lr={i}",
+                point=f"optimizer.lr={i} epochs=2",
+            )
             for i in range(points)
         )
     verdict = verdict_on(ZVYAGIN, "01", StudyRuns(ZVYAGIN, groups))

@@ -207,6 +207,55 @@ def test_runs_that_failed_count_as_worse(tmp_path: Path) -> None:
     assert "9 runs failed and count as worse" in verdict.beside
 
 
+def test_a_run_that_failed_on_one_workload_fails_on_average(tmp_path: Path) -> None:
+    best = {**EQUAL, "keras": 0.9}
+    three = ("mnist-cnn", "cifar10-cnn", "cifar100-cnn")
+    made = [cell for w in three for cell in cells(w, best, "accuracy", spread=0.002)]
+    assert intended(on(results_of(tmp_path / "a", made), "37")).word is Word.SUPPORTED
+    ended = [Outcome.TIMEOUT] * 4 + [Outcome.OK] * 6
+    some = [
+        replace(c, outcomes=ended)
+        if (c.release, c.workload) == (RELEASES["keras"], "mnist-cnn") else c
+        for c in made
+    ]  # fmt: skip
+    verdict = intended(on(results_of(tmp_path / "b", some), "37"))
+    assert verdict.word is Word.CANNOT_TELL
+    assert verdict.beside == ("4 runs failed and count as worse",)
+    all_but_two = [Outcome.TIMEOUT] * 8 + [Outcome.OK] * 2
+    most = [replace(c, outcomes=all_but_two) if c.outcomes else c for c in some]
+    verdict = intended(on(results_of(tmp_path / "c", most), "37"))
+    assert verdict.word is Word.CONTRADICTED
+    assert "where they finished" in verdict.difference
+    assert verdict.tau is not None and verdict.tau.words == "Kendall's tau -1.00 [-1.00, -1.00]"
+
+
+def test_where_less_is_no_merit_failed_runs_are_left_out(tmp_path: Path) -> None:
+    made = cells("cifar100-cnn", dict.fromkeys(RELEASES, 100.0))
+    ended = [Outcome.TIMEOUT] + [Outcome.OK] * 9
+    some = [replace(made[0], outcomes=ended), *made[1:]]
+    verdict = intended(on(results_of(tmp_path, some), "43"))  # the use of the processor
+    assert verdict.beside == ("1 run failed and is left out: neither more nor less would be worse",)
+
+
+def test_another_recipe_is_not_the_studys(tmp_path: Path) -> None:
+    made = cells("cifar10-cnn", PUBLISHED, "accuracy", spread=0.002, changes=("batch=8",),
+                 point="batch=8")  # fmt: skip
+    verdict = intended(on(results_of(tmp_path / "a", made), "02"))
+    assert verdict.words == "cannot tell; at this scale supported"
+    assert verdict.takes == ("the whole scale (another recipe: batch=8 here)",)
+    # where the study's own recipe ran, too, that speaks
+    own = cells("cifar10-cnn", EQUAL, "accuracy", spread=0.002, runs=8)
+    verdict = intended(on(results_of(tmp_path / "b", [*made, *own]), "02"))
+    assert verdict.word is Word.CONTRADICTED
+
+
+def test_a_sample_says_so_beside_its_rows(tmp_path: Path) -> None:
+    made = cells("cifar10-cnn", PUBLISHED, "accuracy", spread=0.002, source="sample", epochs=3)
+    few = [replace(c, metrics={"samples": 3e4, "epochs": 3.0}) for c in made]
+    words = "the whole scale (3 of 100 epochs, 10,000 of 50,000 rows and a sample of the data here)"
+    assert intended(on(results_of(tmp_path, few), "02")).takes == (words,)
+
+
 def test_speed_ups_and_a_magnitude(tmp_path: Path) -> None:
     made = cells("imdb-lstm", {"theano": 1100.0, "keras": 100.0})
     made += cells("imdb-lstm", {"theano": 100.0, "keras": 120.0}, device="gpu")
