@@ -190,6 +190,13 @@ def _print_plan(outlook: Forecast, workshop: Workshop) -> None:
             f" download, {megabytes(outlook.disk_bytes)} of disk. Estimates: within a factor of"
             " three."
         )
+    if outlook.stopped:
+        limits = sorted({trial.seconds for trial in outlook.trials})
+        limit = seconds(limits[0]) if len(limits) == 1 else "their limits"
+        say(
+            f"{count(outlook.stopped, 'trial')} would take longer than {limit} by these estimates,"
+            " and end as `timeout`: choose a smaller scale, or a longer --time-limit."
+        )
     if outlook.proofs:
         one = outlook.proofs == 1
         say(

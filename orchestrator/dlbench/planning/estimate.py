@@ -64,7 +64,15 @@ class Forecast:
 
     @property
     def total_s(self) -> float:
-        return sum(self.seconds)
+        """No trial takes longer than its limit: it is stopped then."""
+        return sum(
+            min(s, trial.seconds) for trial, s in zip(self.trials, self.seconds, strict=True)
+        )
+
+    @property
+    def stopped(self) -> int:
+        """Trials that would take longer than they may."""
+        return sum(s > trial.seconds for trial, s in zip(self.trials, self.seconds, strict=True))
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -74,6 +82,7 @@ class Forecast:
             ],
             "needs": [asdict(need) for need in self.needs],
             "total_s": round(self.total_s, 1),
+            "stopped": self.stopped,
             "proofs": self.proofs,
             "proofs_s": round(self.proofs_s, 1),
             "download_bytes": self.download_bytes,

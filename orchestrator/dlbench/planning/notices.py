@@ -9,6 +9,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from dlbench import datasets, workloads
+from dlbench.datasets import store
 from dlbench.environments import releases
 from dlbench.errors import UserError
 from dlbench.host.busyness import busy_sentence, busy_share
@@ -37,10 +39,22 @@ def notices(
     for refusal, contenders in refused.items():  # one sentence a reason, not one a release
         names = list(dict.fromkeys(name for name, _ in contenders))
         yield f"GPU trials of {listing(names)} will end as `unsupported`. {refusal}"
+    yield from _samples(trials)
     yield from _altered(trials)
     yield what_looks_do(looks) if looks else what_repeats_show(trials)
     if busy and (share := busy_share()) is not None and (sentence := busy_sentence(share)):
         yield sentence
+
+
+def _samples(trials: Sequence[Trial]) -> Iterator[str]:
+    real = {workloads.find(trial.workload).dataset for trial in trials if trial.data != "synthetic"}
+    here = [name for name in sorted(real)
+            if store.what_is_here(datasets.find(name)).word == "sample"]  # fmt: skip
+    if here:
+        yield (
+            f"Of {listing(here)} a sample is here, not the official data (`dlbench data list`):"
+            " results say so, and are compared with none of the whole data."
+        )
 
 
 def _altered(trials: Sequence[Trial]) -> Iterator[str]:

@@ -46,6 +46,14 @@ def test_longer_trials_are_forecast_to_take_longer() -> None:
     assert half.total_s > long.total_s
 
 
+def test_no_trial_is_forecast_to_take_longer_than_it_may() -> None:
+    asked = replace(NUMPY, workloads=("mnist-cnn",), data="synthetic", epochs=5000)
+    long = forecast_of(replace(asked, time_limit="90s"))
+    assert long.total_s == pytest.approx(180)
+    assert (long.stopped, long.to_json()["stopped"]) == (2, 2)
+    assert forecast_of(replace(asked, epochs=1)).stopped == 0
+
+
 def test_what_is_missing_is_named_once_with_its_size() -> None:
     missing = forecast_of(replace(NUMPY, workloads=("mnist-cnn",)), NothingReady)
     assert [need.kind for need in missing.needs] == ["environment", "data"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 
 from dlbench.host import machine
@@ -26,3 +29,20 @@ def test_more_threads_than_cores_are_said(
     assert printed.code == 0
     assert said.startswith("1 trial with the process engine")
     assert words in said if words else "threads share" not in said
+
+
+def test_a_sample_of_the_data_is_said_beforehand(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DLBENCH_CACHE", str(tmp_path / "cache"))
+    rows = np.random.default_rng(0).integers(0, 256, (60, 32, 32, 3)).astype(np.uint8)
+    labels = np.arange(60) % 10
+    np.savez(tmp_path / "cifar10.npz", x_train=rows[:50], y_train=labels[:50], x_test=rows[50:],
+             y_test=labels[50:])  # fmt: skip
+    assert command("data", "fetch", "cifar10", "--from", str(tmp_path)).code == 0
+    asked = ("plan", "numpy", "--repeats", "1", "--engine", "process", "--workload", "cifar10-cnn")
+    said = " ".join(command(*asked).out.split())
+    assert "Of cifar10 a sample is here, not the official data" in said
+    assert "sample is here" not in command(*asked, "--data", "synthetic").out
+    limited = command(*asked, "--epochs", "100", "--time-limit", "2m").out
+    assert "1 trial would take longer than 2:00 min by these estimates" in " ".join(limited.split())
