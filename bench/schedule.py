@@ -6,6 +6,9 @@ schedule is used, because these disagree on when an epoch ends and whether steps
 
 import math
 
+_MOST = 1e9
+"""The largest learning rate: what grows without end must not end with what no float can hold."""
+
 
 def rate(recipe, step, steps_an_epoch, steps):
     """The learning rate of this step, counted from 0, of a training that is planned as `steps`."""
@@ -13,7 +16,7 @@ def rate(recipe, step, steps_an_epoch, steps):
     warmup = schedule["warmup"]
     if step < warmup:
         return base * (step + 1) / float(warmup)
-    return base * _SHAPES[schedule["name"]](schedule, step, steps_an_epoch, steps)
+    return min(_MOST, base * _SHAPES[schedule["name"]](schedule, step, steps_an_epoch, steps))
 
 
 def _constant(schedule, step, steps_an_epoch, steps):
@@ -21,7 +24,10 @@ def _constant(schedule, step, steps_an_epoch, steps):
 
 
 def _step(schedule, step, steps_an_epoch, steps):
-    return schedule["factor"] ** (step // steps_an_epoch // schedule["every"])
+    try:
+        return schedule["factor"] ** (step // steps_an_epoch // schedule["every"])
+    except OverflowError:
+        return float("inf")
 
 
 def _cosine(schedule, step, steps_an_epoch, steps):

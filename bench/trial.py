@@ -4,6 +4,7 @@ import hashlib
 import math
 import os
 import time
+import zipfile
 
 import numpy as np
 
@@ -63,7 +64,7 @@ def run(job, data_folder, out, adapter, events, weights_path=None):
     model = confounds.model(model)
     training = Training(job, model, splits, events, confounds)
     training.run()
-    np.savez(os.path.join(out, "predictions.npz"), **training.predictions)
+    _write_arrays(os.path.join(out, "predictions.npz"), training.predictions)
     learnt = model.weights()
     digests = training.digests(learnt)
     audited = audit.check(job, learnt, splits["test"], training.predictions)
@@ -285,6 +286,14 @@ def _check_finite(losses, epoch):
             raise Diverged("the loss became {} in epoch {}".format(loss, epoch))
 
 
+def _write_arrays(path, arrays):
+    """As np.savez does, which takes some names, such as `file`, for its own arguments."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        for name, value in arrays.items():
+            with archive.open(name + ".npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asarray(value), allow_pickle=False)
+
+
 def _save(model, out):
     """Keep the weights, in the canonical layout and as the framework does; how large that is."""
     flat = {
@@ -292,7 +301,7 @@ def _save(model, out):
         for node, parameters in model.weights().items()
         for name, value in parameters.items()
     }
-    np.savez(os.path.join(out, "weights.npz"), **flat)
+    _write_arrays(os.path.join(out, "weights.npz"), flat)
     folder = os.path.join(out, "native")
     os.makedirs(folder)
     return weights_file.saved_sizes(folder, model.save_native(folder))

@@ -23,6 +23,10 @@ def test_step_counts_epochs() -> None:
     assert rates(recipes.step(2, 0.5), 9) == pytest.approx([0.8] * 4 + [0.4] * 4 + [0.2])
 
 
+def test_steps_that_grow_without_end() -> None:
+    assert rates(recipes.step(1, 1e9), 2000, steps_an_epoch=1)[-1] == 1e9
+
+
 def test_cosine_goes_from_the_rate_to_the_least() -> None:
     got = rates(recipes.cosine(least=0.25), 4)
     assert got == pytest.approx([0.8, 0.712132, 0.5, 0.287868], abs=1e-6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -128,3 +129,10 @@ def test_each_step_has_the_rate_of_the_schedule() -> None:
     training.run()
     recipe = training._recipe
     assert used == pytest.approx([schedule.rate(recipe, k, 8, 24) for k in range(24)])
+
+
+def test_outputs_may_have_any_name(tmp_path: Path) -> None:
+    arrays = {name: np.arange(3.0) for name in ("file", "args", "allow_pickle", "lstm:h")}
+    trial._write_arrays(str(tmp_path / "predictions.npz"), arrays)
+    with np.load(tmp_path / "predictions.npz") as read:
+        assert {name: read[name].tolist() for name in read} == {key: [0, 1, 2] for key in arrays}

@@ -17,9 +17,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from dlbench.planning.detectors import completed
+from dlbench.planning.hints import checked
+from dlbench.shapes import LONGEST_NAME, shown
 
 Shape = tuple[int, ...]
-Padding = Literal["valid", "same"] | Sequence[Sequence[int]]
+Padding = Literal["valid", "same"] | tuple[tuple[int, int], tuple[int, int]]
 Pair = int | tuple[int, int]
 _Specs = dict[str, tuple[Shape, str]]
 """Parameters: shape and init, by name."""
@@ -39,6 +41,9 @@ _STATE = {
 
 class GraphError(ValueError):
     """A graph that can't be built: shapes that do not fit, names used twice."""
+
+
+_checked = checked(GraphError)
 
 
 class Graph:
@@ -68,10 +73,12 @@ class Graph:
             "outputs": self._outputs,
         }
 
+    @_checked
     def shape(self, name: str) -> Shape:
         """Without the batch."""
         return self._shape(name)
 
+    @_checked
     def input(
         self,
         name: str,
@@ -109,6 +116,7 @@ class Graph:
         self._inputs[-1]["sizes"] = [list(size) for size in sizes]
         self._sized.add(name)
 
+    @_checked
     def outputs(self, *names: str) -> None:
         """What a prediction returns, and what losses and metrics read: nodes or LSTM states."""
         inputs = {spec["name"] for spec in self._inputs}
@@ -118,6 +126,7 @@ class Graph:
                 raise GraphError(f"Output {name!r} is an input of the graph or is named twice.")
         self._outputs = list(names)
 
+    @_checked
     def conv2d(
         self,
         x: str,
@@ -158,6 +167,7 @@ class Graph:
     def avgpool(self, x: str, size: Pair, **options: Any) -> str:
         return self._pool("avgpool", x, size, **options)
 
+    @_checked
     def _pool(
         self,
         op: str,
@@ -180,12 +190,15 @@ class Graph:
         out = (*slide(shape, window, step, pads), shape[2])
         return self._add(op, [x], out, {}, name, size=list(window), stride=list(step), padding=pads)
 
+    @_checked
     def globalavgpool(self, x: str, name: str | None = None) -> str:
         return self._add("globalavgpool", [x], self._image(x)[2:], {}, name)
 
+    @_checked
     def globalmaxpool(self, x: str, name: str | None = None) -> str:
         return self._add("globalmaxpool", [x], self._image(x)[2:], {}, name)
 
+    @_checked
     def batchnorm(
         self,
         x: str,
@@ -200,9 +213,10 @@ class Graph:
         shape = self._real(x)
         channels = shape[-1:]
         # with less, the rounding of a channel that is constant would be all that is left of it
-        if not (0 <= keep <= 1 and 1e-12 <= epsilon <= MOST):
+        if not (within(keep, 0, 1) and 1e-12 <= epsilon <= MOST):
             raise GraphError(
-                f"batchnorm of {x!r}: keep must be in 0..1, and epsilon from 1e-12 to {MOST:g}."
+                f"batchnorm of {x!r}: keep must be 0, or from {LEAST:g} to 1, and epsilon from"
+                f" 1e-12 to {MOST:g}."
             )
         parameters: _Specs = {
             "gamma": (channels, "ones"),
@@ -221,6 +235,7 @@ class Graph:
             unbiased=unbiased,
         )
 
+    @_checked
     def dense(
         self,
         x: str,
@@ -242,6 +257,7 @@ class Graph:
         frozen_too = _constant(frozen)
         return self._add("dense", [x], out, parameters, name, units=units, bias=bias, **frozen_too)
 
+    @_checked
     def affine(self, x: str, name: str | None = None) -> str:
         """A factor and an offset a channel, constants: a batch normalisation that is frozen."""
         shape = self._real(x)
@@ -249,6 +265,7 @@ class Graph:
         parameters: _Specs = {"scale": (channels, "ones"), "offset": (channels, "zeros")}
         return self._add("affine", [x], shape, parameters, name)
 
+    @_checked
     def embedding(
         self,
         x: str,
@@ -267,6 +284,7 @@ class Graph:
             "embedding", [x], shape, parameters, name, vocabulary=vocabulary, units=units
         )
 
+    @_checked
     def lstm(
         self,
         x: str,
@@ -308,23 +326,31 @@ class Graph:
         self._shapes |= extra_shapes(self._nodes[-1], self._shapes)
         return made
 
+    @_checked
     def dropout(self, x: str, rate: float, name: str | None = None) -> str:
-        if not 0 <= rate <= NEAR_ONE:
-            raise GraphError(f"dropout of {x!r}: a rate of {rate} is not from 0 to {NEAR_ONE}.")
+        if not within(rate, 0, NEAR_ONE):
+            raise GraphError(
+                f"dropout of {x!r}: a rate of {rate} is not 0, nor from {LEAST:g} to {NEAR_ONE}."
+            )
         return self._add("dropout", [x], self._real(x), {}, name, rate=rate)
 
+    @_checked
     def relu(self, x: str, name: str | None = None) -> str:
         return self._add("relu", [x], self._real(x), {}, name)
 
+    @_checked
     def tanh(self, x: str, name: str | None = None) -> str:
         return self._add("tanh", [x], self._real(x), {}, name)
 
+    @_checked
     def sigmoid(self, x: str, name: str | None = None) -> str:
         return self._add("sigmoid", [x], self._real(x), {}, name)
 
+    @_checked
     def softmax(self, x: str, name: str | None = None) -> str:
         return self._add("softmax", [x], self._real(x), {}, name)
 
+    @_checked
     def proposals(
         self,
         scores: str,
@@ -380,6 +406,7 @@ class Graph:
         self._regions.update({name, *made})
         return name
 
+    @_checked
     def roialign(self, x: str, wy: str, wx: str, name: str | None = None) -> str:
         """What an image has in each region: a small image a region."""
         height, width, channels = self._image(x)
@@ -396,17 +423,20 @@ class Graph:
             )
         return self._add("roialign", [x, wy, wx], (rows[0], columns[0], channels), {}, name)
 
+    @_checked
     def flatten(self, x: str, name: str | None = None) -> str:
         if x in self._sized:
             raise GraphError(f"{x!r} comes in several sizes: flattened, it has no fixed length.")
         return self._add("flatten", [x], (math.prod(self._real(x)),), {}, name)
 
+    @_checked
     def add(self, *xs: str, name: str | None = None) -> str:
         shapes = {self._real(x) for x in xs}
         if len(xs) < 2 or len(shapes) != 1:
             raise GraphError(f"add needs two or more equal shapes, not {sorted(shapes)}.")
         return self._add("add", list(xs), shapes.pop(), {}, name)
 
+    @_checked
     def concat(self, *xs: str, name: str | None = None) -> str:
         shapes = [self._real(x) for x in xs]
         if len({shape[:-1] for shape in shapes}) != 1:
@@ -423,8 +453,7 @@ class Graph:
         name: str | None,
         **attributes: Any,
     ) -> str:
-        if name is None:
-            name = f"{op}{1 + sum(node['op'] == op for node in self._nodes)}"
+        name = self._free_name(op) if name is None else name
         for source in inputs:
             self._shape(source)
         self._claim(name, shape)
@@ -442,6 +471,12 @@ class Graph:
         )
         return name
 
+    def _free_name(self, op: str) -> str:
+        number = 1 + sum(node["op"] == op for node in self._nodes)
+        while f"{op}{number}" in self._shapes:
+            number += 1
+        return f"{op}{number}"
+
     def _follow_rows(self, op: str, name: str, inputs: list[str], shape: Shape) -> None:
         """Whether the rows are regions, and whether the size of the image shows."""
         if any(source in self._sized for source in inputs) and len(shape) == 3 and op != "roialign":
@@ -457,10 +492,15 @@ class Graph:
             self._regions.add(name)
 
     def _claim(self, name: str, shape: Shape) -> None:
-        if name in self._shapes or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
-            raise GraphError(f"{name!r} is used twice or is not a plain name.")
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) or len(name) > LONGEST_NAME:
+            raise GraphError(
+                f"{shown(name)} is not a plain name: a letter, then letters, digits and `_`, at"
+                f" most {LONGEST_NAME}."
+            )
+        if name in self._shapes:
+            raise GraphError(f"The name {name!r} is used twice.")
         if any(size < 1 for size in shape):
-            raise GraphError(f"{name!r} would have the shape {shape}.")
+            raise GraphError(f"{name!r} would have the shape {list(shape)}.")
         self._shapes[name] = shape
 
     def _shape(self, name: str) -> Shape:
@@ -523,6 +563,11 @@ def _constant(frozen: bool) -> dict[str, bool]:
     return {"frozen": True} if frozen else {}
 
 
+def within(number: float, low: float, high: float) -> bool:
+    """Whether it is in this range, and, but for 0, not smaller than what float32 can square."""
+    return low <= number <= high and (number == 0 or number >= LEAST)
+
+
 def _positive(node: str, **numbers: int) -> None:
     for what, number in numbers.items():
         if number < 1:
@@ -534,13 +579,13 @@ def _init(name: str) -> str:
     if name not in ("glorot-uniform", "he-normal", "orthogonal"):
         bound = re.fullmatch(r"uniform-([0-9.]+(e-?[0-9]+)?)", name)
         try:
-            known = bound is not None and 0 < float(bound[1]) < math.inf
+            known = bound is not None and LEAST <= float(bound[1]) <= MOST
         except ValueError:
             known = False
         if not known:
             raise GraphError(
-                f"There is no init {name!r}; use glorot-uniform, he-normal, orthogonal or"
-                " uniform-0.05."
+                f"There is no init {shown(name)}; use glorot-uniform, he-normal, orthogonal or"
+                f" uniform-0.05, with any bound from {LEAST:g} to {MOST:g}."
             )
     return name
 

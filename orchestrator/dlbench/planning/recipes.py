@@ -26,9 +26,10 @@ from dlbench.planning.graph import (
     Shape,
     all_shapes,
     count_parameters,
+    within,
 )
 from dlbench.planning.greedy_decoding import GREEDY, check_greedy
-from dlbench.planning.image_sizes import check_sizes
+from dlbench.planning.image_sizes import at_every_size
 from dlbench.planning.regions import (
     DETECTION_METRICS,
     check_boxes,
@@ -227,7 +228,7 @@ def check(graph: Mapping[str, Any], recipe: Recipe) -> None:
     if not recipe["losses"]:
         raise GraphError(f"The recipe of {graph['name']!r} has no loss.")
     for spec in recipe["losses"]:
-        if not (spec["weight"] == 0 or LEAST <= spec["weight"] <= MOST):
+        if not within(spec["weight"], 0, MOST):
             raise GraphError(
                 f"The loss of {spec['output']!r} has the weight {spec['weight']}; it must be 0, or"
                 f" from {LEAST:g} to {MOST:g}."
@@ -243,16 +244,18 @@ def check(graph: Mapping[str, Any], recipe: Recipe) -> None:
     if recipe["batch"] < 1 or recipe["epochs"] < 1:
         raise GraphError(f"The recipe of {graph['name']!r} needs a batch and epochs from 1.")
     check_regions(graph, recipe)
-    check_sizes(graph)
-    check_targets(graph, recipe)
+    for when, sized in at_every_size(graph):
+        check_targets(sized, recipe, when)
     if not count_parameters({**graph, "nodes": _trained(graph, recipe)}):
         raise GraphError(f"No loss of {graph['name']!r} depends on a parameter to train.")
-    for node in graph["nodes"]:
-        if node["op"] == "batchnorm" and math.prod(node["shape"][:-1]) * recipe["batch"] < 2:
-            raise GraphError(
-                f"batchnorm {node['name']!r} has one value a channel in a batch of"
-                f" {recipe['batch']}: it has no variance. Use a larger batch."
-            )
+    for when, sized in at_every_size(graph):
+        for node in sized["nodes"]:
+            if node["op"] == "batchnorm" and math.prod(node["shape"][:-1]) * recipe["batch"] < 2:
+                raise GraphError(
+                    f"batchnorm {node['name']!r} has one value a channel in a batch of"
+                    f" {recipe['batch']}{f' {when}' if when else ''}: it has no variance. Use a"
+                    " larger batch."
+                )
 
 
 def _check_metrics(graph: Mapping[str, Any], recipe: Recipe) -> None:
@@ -269,6 +272,8 @@ def _check_metrics(graph: Mapping[str, Any], recipe: Recipe) -> None:
                 )
         elif spec.get("input") is not None:
             raise GraphError(f"The metric {spec['name']} has no `input`; only {GREEDY} has one.")
+        if spec.get("deltas") is not None and spec["name"] not in DETECTION_METRICS:
+            raise GraphError(f"The metric {spec['name']} has no `deltas`; only detections have.")
     names = Counter(spec["name"].removeprefix("binary-") for spec in recipe["metrics"])
     if twice := [name for name, often in names.items() if often > 1]:
         raise GraphError(
@@ -280,7 +285,7 @@ def _check_metrics(graph: Mapping[str, Any], recipe: Recipe) -> None:
 def _check_optimizer(optimizer: Optimizer) -> None:
     for name, (low, high) in _RANGES.items():
         value = optimizer.get(name)
-        if value is not None and (not low <= value <= high or 0 < value < LEAST):
+        if value is not None and not within(value, low, high):
             raise GraphError(
                 f"{optimizer['name']}: {name} of {value} is outside its range, from {low:g} to"
                 f" {high:g}."
@@ -299,10 +304,10 @@ def _check_course(graph: Mapping[str, Any], recipe: Recipe) -> None:
         if name not in SCHEDULES:
             raise GraphError(f"There is no schedule {name!r}; use {kinds}.")
         for key, (low, high) in _COURSE.items():
-            if key in schedule and not low <= schedule[key] < high:
+            if key in schedule and not within(schedule[key], low, high):
                 raise GraphError(
                     f"schedule {name}: {key} of {schedule[key]} is outside its range,"
-                    f" from {low:g} to below {high:g}."
+                    f" from {low:g} to {high:g}."
                 )
     if clip is not None and not LEAST <= clip <= MOST:
         raise GraphError(f"clip of {clip} is not a norm from {LEAST:g} to {MOST:g}.")
@@ -324,11 +329,11 @@ def _check_course(graph: Mapping[str, Any], recipe: Recipe) -> None:
 
 
 _COURSE: dict[str, tuple[float, float]] = {
-    "warmup": (0, 1e9),
-    "every": (1, 1e9),
-    "factor": (1e-9, 1e9),
+    "warmup": (0, MOST),
+    "every": (1, MOST),
+    "factor": (LEAST, MOST),
     "least": (0.0, 1.0),
-    "decay": (0.0, 1e9),
+    "decay": (0.0, MOST),
 }
 
 

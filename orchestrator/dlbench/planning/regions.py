@@ -21,12 +21,14 @@ def check_regions(graph: Mapping[str, Any], recipe: Mapping[str, Any]) -> None:
     node = proposals_of(graph)
     own = f"{node['name']}:" if node else ":"
     regions = regions_of(graph)
-    for spec in recipe["losses"]:
+    for spec in (*recipe["losses"], *recipe["metrics"]):
         for name in filter(None, (spec["target"], spec["mask"])):
             if ":" in name and not (node and name.startswith(own)):
                 raise GraphError(
                     f"{name!r} is not made by a node of proposals of {graph['name']!r}."
                 )
+    for spec in recipe["losses"]:
+        for name in filter(None, (spec["target"], spec["mask"])):
             if (spec["output"] in regions) != (":" in name):
                 raise GraphError(
                     f"The loss of {spec['output']!r} reads {name!r}: one has a row for each region,"

@@ -26,9 +26,11 @@ def places_of(spec: _Json, shapes: Mapping[str, Shape]) -> Shape:
     return output[:-1] if spec["name"] in BY_CLASS else output
 
 
-def check_targets(graph: _Json, recipe: _Json) -> None:
-    """Refuse a target or mask that no array of the data can be."""
+def check_targets(graph: _Json, recipe: _Json, when: str = "") -> None:
+    """Refuse a target or mask that no array of the data can be; `when`: for images of which size
+    the shapes are, where there are several."""
     shapes = all_shapes(graph)
+    when = when and f" {when}"
     inputs = {spec["name"]: spec["dtype"] for spec in graph["inputs"]}
     seen: dict[str, tuple[_Json, str]] = {}
     for spec, name, kind in _read(recipe):
@@ -38,7 +40,7 @@ def check_targets(graph: _Json, recipe: _Json) -> None:
             if shapes[name] != places:
                 raise GraphError(
                     f"{what} the input {name!r}: it has the shape {list(shapes[name])}, not"
-                    f" {list(places)}."
+                    f" {list(places)}{when}."
                 )
             if kind and inputs[name] != kind:
                 raise GraphError(
@@ -48,7 +50,7 @@ def check_targets(graph: _Json, recipe: _Json) -> None:
         if places_of(first, shapes) != places or (kind and other and kind != other):
             raise GraphError(
                 f"{what} {name!r}, and so is the {first['name']} of {first['output']!r}, which"
-                " needs another shape or other numbers. Give each an array of its own."
+                f" needs another shape or other numbers{when}. Give each an array of its own."
             )
         seen[name] = first, other or kind
     _check_whole_numbers(graph, recipe, shapes)

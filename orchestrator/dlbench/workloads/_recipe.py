@@ -45,7 +45,7 @@ def read_recipe(table: Table, outputs: Collection[str]) -> dict[str, Any]:
                 **_written(metric, "input", str),
                 **_written(metric, "deltas", str),
             }
-            for metric in table.tables("metrics")
+            for metric in (table.tables("metrics") if table.values.get("metrics") else ())
         ],
     }
 

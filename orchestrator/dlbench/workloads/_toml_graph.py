@@ -7,12 +7,12 @@ that the builder learns can be written in TOML at once.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from collections.abc import Callable, Sequence
+from typing import Any, get_type_hints
 
 from dlbench.errors import unknown
 from dlbench.planning.graph import Graph, GraphError
+from dlbench.planning.hints import as_tuples, fits, words
 from dlbench.toml_file import Table
 
 GRAPH_KEYS = frozenset({"inputs", "layers", "outputs"})
@@ -56,8 +56,8 @@ def _add_input(graph: Graph, inputs: Table, key: str) -> None:
         raise spec.error("shape", "must list whole numbers", "Write it as [8, 8, 1].")
     if dtype not in _DTYPES:
         raise spec.error("dtype", f"must be one of {', '.join(_DTYPES)}", f"It is {dtype!r}.")
-    sizes = _as_tuples(spec.get("sizes", list, []))
-    if not _fits(sizes, Sequence[tuple[int, int]]):
+    sizes = as_tuples(spec.get("sizes", list, []))
+    if not fits(sizes, Sequence[tuple[int, int]]):
         raise spec.error("sizes", "must list heights and widths", "Write [[600, 800], [800, 600]].")
     try:
         graph.input(key, tuple(shape), dtype, sizes=sizes)
@@ -75,22 +75,23 @@ def _add_layer(graph: Graph, layer: Table, last: str | None) -> str:
     for key, value in layer.values.items():
         if key in ("op", "input", "inputs"):
             continue
-        options[key] = _as_tuples(value)
-        if not _fits(options[key], hints[key]):
-            raise layer.error(key, f"must be {_words(hints[key])}", f"It is {value!r}: correct it.")
+        options[key] = as_tuples(value)
+        if not fits(options[key], hints[key]):
+            raise layer.error(key, f"must be {words(hints[key])}", f"It is {value!r}: correct it.")
     add: Callable[..., str] = getattr(graph, op)
     try:
         return add(*_sources(layer, last), **options)
     except GraphError as error:
         raise layer.error("op", f"can't be built ({op}): {error}", "Correct the layer.") from error
     except TypeError as error:  # a parameter without a default was left out
-        why = str(error).partition("() ")[2] or str(error)
-        raise layer.error("op", f"can't be built: {op} is {why}", "Add what is missing.") from error
+        raise layer.error("op", f"can't be built ({op}): {error}", "Correct the layer.") from error
 
 
 def _sources(layer: Table, last: str | None) -> list[str]:
     """What the layer reads: what it names, or else the layer before it."""
     if "inputs" in layer.values:
+        if "input" in layer.values:
+            raise layer.error("inputs", "stands beside `input`", "Keep one of them.")
         return list(layer.strings("inputs"))
     if last is None and "input" not in layer.values:
         raise layer.error(
@@ -109,44 +110,3 @@ def _parameters(op: str) -> dict[str, Any]:
         hints = get_type_hints(Graph._pool) | hints
         names |= inspect.signature(Graph._pool).parameters.keys() - {"op"}
     return {name: hints[name] for name in sorted(names - {"self", "x"})}
-
-
-def _as_tuples(value: Any) -> Any:
-    return tuple(_as_tuples(item) for item in value) if isinstance(value, list) else value
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin in (Union, UnionType):
-        return any(_fits(value, each) for each in arguments)
-    if origin is Literal:
-        return isinstance(value, str) and value in arguments
-    if origin is tuple and arguments[-1] is not ...:
-        return (
-            isinstance(value, tuple)
-            and len(value) == len(arguments)
-            and all(map(_fits, value, arguments))
-        )
-    if origin is Mapping:
-        return isinstance(value, dict)
-    if origin is not None:  # a sequence of any length
-        return isinstance(value, tuple) and all(_fits(item, arguments[0]) for item in value)
-    if hint is float:
-        return type(value) in (int, float)
-    return type(value) is hint
-
-
-def _words(hint: Any) -> str:
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin in (Union, UnionType):
-        return " or ".join(_words(each) for each in arguments if each is not NoneType)
-    if origin is Literal:
-        return " or ".join(f'"{each}"' for each in arguments)
-    if origin is tuple:
-        return "[" + ", ".join(_words(each) for each in arguments) + "]"
-    if origin is Mapping:
-        return "a table"
-    if origin is not None:
-        return f"a list, each {_words(arguments[0])}"
-    words = {int: "a whole number", float: "a number", bool: "true or false", str: "a string"}
-    return words.get(hint, str(hint))

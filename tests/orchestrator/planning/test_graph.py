@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from dlbench.planning.graph import Graph, GraphError
@@ -37,6 +38,12 @@ def test_state_of_an_lstm_can_be_passed_on() -> None:
     g.dense(g.concat("first:c", "second:h"), 2)
     with pytest.raises(GraphError, match="does not have 6 units"):
         g.lstm(x, 6, initial=("first:h", "first:c"))
+
+
+def test_a_node_without_a_name_gets_one_that_is_free() -> None:
+    g = Graph("g")
+    x = g.dense(g.input("dense1", (3,)), 3, name="dense2")
+    assert [g.dense(x, 3), g.dense(x, 3), g.tanh(x)] == ["dense3", "dense4", "tanh1"]
 
 
 @pytest.mark.parametrize(
@@ -80,6 +87,21 @@ def test_impossible_graphs(build, words: str) -> None:
         (lambda g: g.input("b", (), "float32"), r"can't have the shape \[\]"),
         (lambda g: g.input("b", (2,), "float64"), "use float32 or int32"),
         (lambda g: g.relu("rows", name="1st"), "not a plain name"),
+        (lambda g: g.relu("rows", name="n" * 201), "not a plain name: .* at most 200"),
+        (lambda g: g.relu("rows", name="y"), "'y' is used twice"),
+        (lambda g: g.input("b", (2.0,)), "input: shape must be a list, each a whole number"),
+        (lambda g: g.dense("rows", 2.5), "dense: units must be a whole number, not 2.5"),
+        (lambda g: g.dense("rows", True), "dense: units must be a whole number, not True"),
+        (lambda g: g.dense("rows", np.int64(2)), "dense: units must be a whole number"),
+        (lambda g: g.dense("rows", 2, bias="no"), "dense: bias must be true or false"),
+        (lambda g: g.add("rows", 3), "add: xs must be a string, not 3"),
+        (lambda g: g.conv2d("image", 2, (3, 3, 3)), "conv2d: kernel must be a whole number or"),
+        (lambda g: g.conv2d("image", 2, 3, padding=((1, 0),)), "conv2d: padding must be"),
+        (lambda g: g.conv2d("image", 2, 3, padding=((1,), (1,))), "conv2d: padding must be"),
+        (lambda g: g.maxpool("image", 2, padding=((1, 0), (0, 0), (0, 0))), "padding must be"),
+        (lambda g: g.dense("rows", 2, init="uniform-1e30"), "with any bound from 1e-20 to"),
+        (lambda g: g.dropout("rows", 1e-30), "a rate of 1e-30"),
+        (lambda g: g.batchnorm("rows", keep=1e-30), "keep must be 0, or from 1e-20"),
     ],
 )
 def test_what_the_formats_do_not_allow_is_refused(build, words: str) -> None:

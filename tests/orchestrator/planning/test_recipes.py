@@ -41,6 +41,11 @@ def test_a_fitting_recipe_passes() -> None:
         ({"losses": [recipes.loss("hinge", "logits", "label")]}, "no loss 'hinge'"),
         ({"losses": [recipes.loss("mean-squared-error", "norm", "t")]}, "'norm', which is not an"),
         ({"metrics": [recipes.metric("accuracy", "steps", "t")]}, "'steps', which is not an"),
+        ({"metrics": [recipes.metric("accuracy", "logits", "a:b")]}, "'a:b' is not made by a node"),
+        (
+            {"metrics": [recipes.metric("accuracy", "logits", "t", deltas="logits")]},
+            "accuracy has no `deltas`",
+        ),
         (
             {"losses": [recipes.loss("mean-squared-error", "logits", "t", weight=-1.0)]},
             "'logits' has the weight -1",
@@ -58,7 +63,8 @@ def test_a_fitting_recipe_passes() -> None:
         ({"schedule": {"name": "poly", "warmup": 0}}, "no schedule 'poly'; use constant, step"),
         ({"schedule": recipes.step(0, 0.5)}, "schedule step: every of 0 is outside"),
         ({"schedule": recipes.step(1, 0.0)}, "schedule step: factor of 0.0 is outside"),
-        ({"schedule": recipes.cosine(least=1.0)}, "schedule cosine: least of 1.0 is outside"),
+        ({"schedule": recipes.cosine(least=1.1)}, "schedule cosine: least of 1.1 is outside"),
+        ({"schedule": recipes.inverse(1e-21)}, "decay of 1e-21 is outside"),
         ({"schedule": recipes.inverse(float("nan"))}, "decay of nan is outside"),
         ({"schedule": recipes.constant(warmup=-1)}, "warmup of -1 is outside"),
         ({"clip": 0.0}, "clip of 0.0 is not a norm from"),

@@ -139,7 +139,7 @@ def test_rows_of_regions_and_of_images_do_not_mix() -> None:
     "sizes", [((48, 32),), ((32, 48), (32, 48)), ((32, 48), (0, 3)), ((32, 48), (3,))]
 )
 def test_sizes_that_an_image_can_not_have(sizes: Any) -> None:
-    with pytest.raises(GraphError, match="'image' can't have the sizes"):
+    with pytest.raises(GraphError, match=r"'image' can't have the sizes|sizes must be a list"):
         Graph("sized").input("image", (32, 48, 3), sizes=sizes)
 
 
