@@ -19,10 +19,11 @@ BY_CLASS = ("softmax-cross-entropy", "accuracy", "perplexity", "greedy-accuracy"
 class Split:
     """One split of a data set, ready to be cut into batches."""
 
-    def __init__(self, arrays, divide=None, targets=None):
+    def __init__(self, arrays, divide=None, forms=None):
+        """`forms`: the shape of a row and the dtype that an array is read in."""
         self._arrays = arrays
         self._factor = {k: np.float32(1.0 / v) for k, v in (divide or {}).items()}
-        self._targets = targets or {}
+        self._forms = forms or {}
         sizes = {len(array) for array in arrays.values()}
         if len(sizes) != 1:
             raise ValueError("arrays of one split differ in length: {}".format(sorted(sizes)))
@@ -36,8 +37,9 @@ class Split:
         part = self._arrays[name][rows]
         if name in self._factor:
             return np.multiply(part, self._factor[name], dtype=np.float32)
-        if name in self._targets:  # the output's shape and type: nothing is left to broadcasting
-            return part.reshape((len(part),) + self._targets[name]).astype(np.float32)
+        if name in self._forms:  # nothing is left to broadcasting
+            shape, dtype = self._forms[name]
+            return part.reshape((len(part),) + shape).astype(dtype, copy=False)
         if part.dtype.kind in "iu":
             return part.astype(np.int32)
         return np.ascontiguousarray(part, dtype=np.float32)
@@ -45,7 +47,7 @@ class Split:
     def part(self, rows):
         """A split of these rows alone."""
         arrays = {name: array[rows] for name, array in self._arrays.items()}
-        other = type(self)(arrays, None, self._targets)
+        other = type(self)(arrays, None, self._forms)
         other._factor = self._factor
         return other
 
@@ -55,7 +57,7 @@ class Split:
 
     def with_arrays(self, arrays):
         """The split with these in place of its own arrays of the same names."""
-        other = Split(dict(self._arrays, **arrays), None, self._targets)
+        other = Split(dict(self._arrays, **arrays), None, self._forms)
         other._factor = self._factor
         return other
 
@@ -126,11 +128,13 @@ def with_validation(splits, stopping):
 def load(folder, data, graph, recipe):
     """{"train": Split, "test": Split} of the job's data."""
     shapes = {name: tuple(shape) for name, shape in shapes_of(graph).items()}
-    targets = {
-        spec["target"]: shapes[spec["output"]]
-        for spec in recipe["losses"] + recipe["metrics"]
-        if spec["name"] in REAL_VALUED
-    }
+    forms = {spec["name"]: (shapes[spec["name"]], spec["dtype"]) for spec in graph["inputs"]}
+    for spec in recipe["losses"] + recipe["metrics"]:
+        shape = shapes[spec["output"]]
+        if spec["name"] in REAL_VALUED:
+            forms[spec["target"]] = shape, "float32"
+        elif spec["name"] in BY_CLASS:
+            forms[spec["target"]] = shape[:-1], "int32"
     splits = {}
     used = data.get("rows") or {}
     mapped = bool(host_nodes(graph))  # photographs need not fit into memory
@@ -144,7 +148,7 @@ def load(folder, data, graph, recipe):
         if host_nodes(graph):
             splits[split] = DetectorSplit(arrays, data.get("divide"), graph)
         else:
-            splits[split] = Split(arrays, data.get("divide"), targets)
+            splits[split] = Split(arrays, data.get("divide"), forms)
     return splits
 
 

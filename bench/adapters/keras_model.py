@@ -93,7 +93,8 @@ class FunctionalModel(Model):
         if self._recipe["optimizer"].get("momentum") and not self._native:
             # Keras' velocities have the learning rate in them
             velocities = self._training.velocities(optimizer)
-            ratio = rate / self._training.rate_of(optimizer)
+            before = self._training.rate_of(optimizer)
+            ratio = rate / before if before else 0.0  # a schedule may end below what float32 holds
             self._write(
                 [(v, value * ratio) for v, value in zip(velocities, self._read(velocities))]
             )

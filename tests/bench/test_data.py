@@ -113,3 +113,11 @@ def test_what_only_a_metric_reads_is_checked_and_shaped_as_what_a_loss_reads(
     other = recipes.metric("perplexity", "logits", "kind")
     with pytest.raises(ValueError, match="the classes of 'logits' go from 0 to 3"):
         _loaded(tmp_path, {"kind": np.full(5, -1)}, other)
+
+
+def test_arrays_are_read_as_the_graph_states_them(tmp_path: Path) -> None:
+    metric = recipes.metric("accuracy", "logits", "label")
+    stored = {"x": np.arange(15, dtype=np.uint8).reshape(5, 3), "label": np.arange(5)[:, None] % 4}
+    batch = _loaded(tmp_path, stored, metric).batch(np.arange(4))
+    assert (batch["x"].dtype, batch["x"].shape) == (np.float32, (4, 3))
+    assert (batch["label"].dtype, batch["label"].tolist()) == (np.int32, [0, 1, 2, 3])

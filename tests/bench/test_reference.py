@@ -30,12 +30,12 @@ def batch_of(workload, rows: int = 4) -> dict[str, np.ndarray]:
     dataset = find_dataset(workload.dataset)
     arrays = (dataset.proof or dataset.synthetic)(rows, 1)["train"]
     shapes = {node["name"]: tuple(node["shape"]) for node in workload.proof_graph["nodes"]}
-    targets = {
-        loss["target"]: shapes[loss["output"]]
+    forms = {
+        loss["target"]: (shapes[loss["output"]], "float32")
         for loss in workload.recipe["losses"]
         if loss["name"] != "softmax-cross-entropy"
     }
-    return data.Split(arrays, dataset.divide, targets).batch(slice(None))
+    return data.Split(arrays, dataset.divide, forms).batch(slice(None))
 
 
 @pytest.mark.parametrize("name", GRAPHS)

@@ -50,10 +50,13 @@ class PreparedData:
 
     def shapes(self, split: str) -> dict[str, tuple[int, ...]]:
         """The shape of each array of a split, rows first, from the files' headers."""
-        return {
-            name: np.load(self.folder / file, mmap_mode="r", allow_pickle=False).shape
-            for name, file in self.splits[split].items()
-        }
+        return {name: self.array(split, name).shape for name in self.splits[split]}
+
+    def array(self, split: str, name: str) -> np.ndarray:
+        """An array of a split, as it is on disk; what nobody reads of it is not loaded."""
+        file = self.folder / self.splits[split][name]
+        array: np.ndarray = np.load(file, mmap_mode="r", allow_pickle=False)
+        return array
 
     @cached_property
     def rows(self) -> dict[str, int]:

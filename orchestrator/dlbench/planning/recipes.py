@@ -346,7 +346,16 @@ def _trained(graph: Mapping[str, Any], recipe: Recipe) -> list[dict[str, Any]]:
 def check_data(
     graph: Mapping[str, Any], recipe: Recipe, shapes: Mapping[str, tuple[int, ...]]
 ) -> None:
-    """Refuse data that do not fit; `shapes` are those of a split's arrays, rows first."""
+    """Refuse training data that do not fit; `shapes` are those of the arrays, rows first."""
+    check_arrays(graph, recipe, shapes)
+    if not proposals_of(graph):
+        _check_rows(graph, recipe, next(iter(shapes.values()))[0])
+
+
+def check_arrays(
+    graph: Mapping[str, Any], recipe: Recipe, shapes: Mapping[str, tuple[int, ...]]
+) -> None:
+    """Refuse arrays of a split that are missing or of another shape."""
     if proposals_of(graph):
         check_boxes(graph, shapes)
         return
@@ -369,7 +378,9 @@ def check_data(
                 f"The array {name!r} has rows of the shape {list(row)}; {graph['name']!r} needs"
                 f" {list(wanted)}."
             )
-    rows = next(iter(shapes.values()))[0]
+
+
+def _check_rows(graph: Mapping[str, Any], recipe: Recipe, rows: int) -> None:
     share = (recipe.get("stopping") or {}).get("validation")
     if share and not 0 < round(rows * share) < rows:
         raise GraphError(f"{share:g} of {rows} rows can't be kept to tell when to stop.")

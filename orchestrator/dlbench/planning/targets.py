@@ -53,7 +53,39 @@ def check_targets(graph: _Json, recipe: _Json, when: str = "") -> None:
                 f" needs another shape or other numbers{when}. Give each an array of its own."
             )
         seen[name] = first, other or kind
-    _check_whole_numbers(graph, recipe, shapes)
+    _check_whole_numbers(graph, recipe)
+
+
+def values_allowed(graph: _Json, recipe: _Json) -> dict[str, tuple[float, float, str]]:
+    """{array: (least, largest, what its values are)} of what can't be just any numbers.
+
+    What several read is what all of them can."""
+    shapes, allowed = all_shapes(graph), dict[str, tuple[float, float, str]]()
+
+    def limit(array: str, low: float, high: float, what: str) -> None:
+        least, most, _ = allowed.get(array, (low, high, ""))
+        allowed[array] = max(low, least), min(high, most), what
+
+    for node in graph["nodes"]:
+        if node["op"] == "embedding":
+            what = f"tokens of {node['name']!r}"
+            limit(node["inputs"][0], 0, node["vocabulary"] - 1, what)
+        if node.get("lengths"):
+            limit(node["lengths"], 1, shapes[node["inputs"][0]][0], f"lengths of {node['name']!r}")
+    for spec in (*recipe["losses"], *recipe["metrics"]):
+        if spec["name"] in BY_CLASS:
+            classes = shapes[spec["output"]][-1]
+            limit(spec["target"], 0, classes - 1, f"classes of {spec['output']!r}")
+        if spec["mask"] is not None:
+            limit(spec["mask"], 0, math.inf if spec.get("divisor") else 1, "values of a mask")
+    return allowed
+
+
+def read_as_whole(graph: _Json, recipe: _Json) -> set[str]:
+    """The arrays that hold whole numbers."""
+    specs = (*recipe["losses"], *recipe["metrics"])
+    inputs = {spec["name"] for spec in graph["inputs"] if spec["dtype"] == "int32"}
+    return inputs | {spec["target"] for spec in specs if spec["name"] in BY_CLASS}
 
 
 def _read(recipe: _Json) -> Iterator[tuple[_Json, str, str]]:
@@ -66,20 +98,12 @@ def _read(recipe: _Json) -> Iterator[tuple[_Json, str, str]]:
             yield spec, spec["mask"], ""
 
 
-def _check_whole_numbers(graph: _Json, recipe: _Json, shapes: Mapping[str, Shape]) -> None:
+def _check_whole_numbers(graph: _Json, recipe: _Json) -> None:
     """Refuse lengths, which begin at 1, that can only be 0 for whoever else reads them."""
-    most: dict[str, float] = {}
-    for node in graph["nodes"]:
-        if node["op"] == "embedding":
-            name = node["inputs"][0]
-            most[name] = min(node["vocabulary"] - 1, most.get(name, math.inf))
-    for spec in (*recipe["losses"], *recipe["metrics"]):
-        if spec["name"] in BY_CLASS:
-            classes = shapes[spec["output"]][-1]
-            most[spec["target"]] = min(classes - 1, most.get(spec["target"], math.inf))
+    allowed = values_allowed(graph, recipe)
     for node in graph["nodes"]:
         lengths = node.get("lengths")
-        if lengths and most.get(lengths, 1) < 1:
+        if lengths and allowed[lengths][1] < 1:
             raise GraphError(
                 f"{lengths!r} holds the lengths of {node['name']!r}, from 1, and is also read as a"
                 " token or class that can only be 0."

@@ -24,9 +24,11 @@ from dlbench.environments.wheels import exclusively
 from dlbench.errors import UserError
 from dlbench.formats import digest
 from dlbench.host import gpu_preflight
+from dlbench.planning.altered import model_of
 from dlbench.planning.trial import Trial
 from dlbench.running.execute import execute
 from dlbench.running.jobs import job_of, request_of, software
+from dlbench.running.preparation import check_arrays
 from dlbench.running.workshop import Workshop
 from dlbench.whole_files import write_json
 from dlbench.workloads import Workload
@@ -81,6 +83,7 @@ def certify(
         confounds=confounds,
         deterministic=deterministic,
     )
+    check_arrays(workload, model_of(workload.name, changes, confounds).proof_graph, data)
     job = job_of(trial, data, "verify")
     facts = [job, software(release, build), trial.engine, VERSION]
     if device == "gpu":  # another GPU, or driver, has other kernels

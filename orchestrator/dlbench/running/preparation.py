@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from dlbench import datasets, workloads
 from dlbench.datasets import store
@@ -14,6 +16,8 @@ from dlbench.errors import UserError
 from dlbench.planning import recipes
 from dlbench.planning.altered import model_of
 from dlbench.planning.graph import GraphError
+from dlbench.planning.regions import proposals_of
+from dlbench.planning.targets import read_as_whole, values_allowed
 from dlbench.planning.trial import Trial
 from dlbench.running.campaign_observer import CampaignObserver
 from dlbench.running.jobs import rows_of
@@ -90,18 +94,56 @@ def check_weights(trials: Sequence[Trial], file: str | None, folder: Path) -> No
 def check_fit(
     workload: Workload, data: store.PreparedData, rows: Mapping[str, int] | None = None
 ) -> None:
-    """Refuse data whose arrays do not have the shapes that the workload reads; `rows`: how many
-    rows of each split are used, where that is not all."""
-    shapes = data.shapes("train")
+    """Refuse data that the workload can't read; `rows`: how many rows of each split are used, where
+    that is not all."""
+    shapes, stopping = data.shapes("train"), workload.recipe.get("stopping")
     if rows is not None:
         shapes = {name: (rows["train"], *shape[1:]) for name, shape in shapes.items()}
     try:
         recipes.check_data(workload.graph, workload.recipe, shapes)
+        if stopping and stopping["validation"] is None and "validation" not in data.splits:
+            raise GraphError(
+                "The data have no split 'validation' to tell when to stop: a share of the training"
+                " rows can stand for it (stopping's `validation`)."
+            )
     except GraphError as error:
-        raise UserError(
-            f"{workload.name} can't be trained on {data.name}: {error}",
-            "Correct the workload or the data set.",
-        ) from error
+        raise _unfit(workload, error) from error
+    check_arrays(workload, workload.graph, data)
+
+
+def check_arrays(workload: Workload, graph: Mapping[str, Any], data: store.PreparedData) -> None:
+    """Refuse data whose arrays are not of the shape, or hold other numbers, than this graph of the
+    workload, which may be its smaller one, and the recipe read."""
+    try:
+        for split in data.splits:
+            recipes.check_arrays(graph, workload.recipe, data.shapes(split))
+            if not proposals_of(graph):
+                _check_values(graph, workload.recipe, data, split)
+    except GraphError as error:
+        raise _unfit(workload, error) from error
+
+
+def _check_values(
+    graph: Mapping[str, Any], recipe: Mapping[str, Any], data: store.PreparedData, split: str
+) -> None:
+    whole, allowed = read_as_whole(graph, recipe), values_allowed(graph, recipe)
+    for name in sorted(whole | allowed.keys()):
+        values = data.array(split, name)
+        if name in whole and values.dtype.kind not in "iub":
+            raise GraphError(f"The array {name!r} of {split} does not hold whole numbers.")
+        low, high, what = allowed.get(name, (-math.inf, math.inf, ""))
+        if values.size and not (low <= values.min() and values.max() <= high):
+            raise GraphError(
+                f"The array {name!r} of {split} has values from {values.min():g} to"
+                f" {values.max():g}; the {what} go from {low:g} to {high:g}."
+            )
+
+
+def _unfit(workload: Workload, error: GraphError) -> UserError:
+    return UserError(
+        f"{workload.name} can't be trained on {workload.dataset}: {error}",
+        "Correct the workload or the data set.",
+    )
 
 
 def prepare_environments(

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from dlbench.datasets.store import PreparedData
 from dlbench.environments import releases
 from dlbench.environments.releases import Release
 from dlbench.errors import UserError
+from dlbench.planning import recipes
 from dlbench.planning.choices import Choices
+from dlbench.planning.graph import Graph
 from dlbench.planning.plan import draft
 from dlbench.running.campaign_observer import CampaignObserver
-from dlbench.running.preparation import GpuImpossible, prepare_data, prepare_environments
+from dlbench.running.preparation import (
+    GpuImpossible,
+    check_fit,
+    prepare_data,
+    prepare_environments,
+)
 from dlbench.running.workshop import Workshop, open_workshop
+from dlbench.workloads import Workload
 
 
 class Unbuildable(Workshop):
@@ -94,3 +104,48 @@ def test_each_workload_gets_its_data(tmp_path: Path, monkeypatch: pytest.MonkeyP
     chosen = Choices(frameworks=("numpy",), data="synthetic", repeats=2)
     data = prepare_data(draft(chosen, "process").trials, CampaignObserver())
     assert {name: each.source for name, each in data.items()} == {"digits-cnn": "synthetic"}
+
+
+def _prepared(folder: Path, **arrays: np.ndarray) -> PreparedData:
+    """Data whose test split is its training split."""
+    for name, values in arrays.items():
+        np.save(folder / f"{name}.npy", values)
+    files = {name: f"{name}.npy" for name in arrays}
+    return PreparedData("own", "real", folder, "", {"train": files, "test": files}, {}, 0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "arrays", "words"),
+    [
+        ({}, {}, ""),
+        ({}, {"label": np.array([[0], [2], [True]])}, ""),  # as some data sets have it
+        ({}, {"label": np.array([0, 3, 1])}, "has values from 0 to 3; the classes of 'y' go from"),
+        ({}, {"label": np.array([0.0, 1.0, 2.0])}, "'label' of train does not hold whole numbers"),
+        ({}, {"words": np.full((3, 2), -1)}, "the tokens of 'embedding1' go from 0 to 4"),
+        ({}, {"length": np.array([1, 2, 0])}, "the lengths of 'lstm1' go from 1 to 2"),
+        ({}, {"often": np.array([1, 0, 2])}, "the values of a mask go from 0 to 1"),
+        ({"stopping": recipes.stopping(1, validation=None)}, {}, "have no split 'validation'"),
+    ],
+)
+def test_data_that_the_workload_can_not_read(
+    changes: dict[str, object], arrays: dict[str, np.ndarray], words: str, tmp_path: Path
+) -> None:
+    g = Graph("own")
+    x = g.embedding(g.input("words", (2,), "int32"), 5, 3)
+    x = g.lstm(x, 3, lengths=g.input("length", (), "int32"))
+    g.outputs(g.dense(x, 3, name="y"))
+    whole = {"batch": 2, "epochs": 1, "optimizer": recipes.sgd(0.1), **changes}
+    losses = [recipes.loss("softmax-cross-entropy", "y", "label", mask="often")]
+    metrics = [recipes.metric("accuracy", "y", "label")]
+    recipe = recipes.recipe(losses=losses, metrics=metrics, **whole)  # type: ignore[arg-type]
+    right = {
+        "words": np.array([[0, 4], [1, 2], [3, 3]]), "label": np.array([0, 2, 1]),
+        "length": np.array([1, 2, 2]), "often": np.array([True, False, True]),
+    }  # fmt: skip
+    workload = Workload("own", "task", "own", g.to_json(), recipe)
+    data = _prepared(tmp_path, **{**right, **arrays})
+    if words:
+        with pytest.raises(UserError, match=f"own can't be trained on own: .*{words}"):
+            check_fit(workload, data)
+    else:
+        check_fit(workload, data)
