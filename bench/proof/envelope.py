@@ -221,9 +221,10 @@ def longest_step(optimizer, number):
     if optimizer["name"] == "adadelta":
         rho = optimizer["rho"]
         return np.sqrt((1 - rho**number) / (1 - rho))
-    first, second = optimizer["beta1"], max(optimizer["beta2"], 1e-9)
-    ages = np.arange(number)
-    seen = np.minimum((first * first / second) ** ages, 1e9).sum()
+    first, second, seen = optimizer["beta1"], optimizer["beta2"], 1.0
+    if first:  # of a beta2 that keeps next to nothing there is soon no bound
+        with np.errstate(over="ignore", divide="ignore"):
+            seen = (np.divide(first * first, second) ** np.arange(number)).sum()
     steady = (1 - first**number) / np.sqrt(1 - second**number)
     return (1 - first) / np.sqrt(1 - second) * np.sqrt(seen) / steady
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench import audit, data, trial
+from bench import audit, data, metrics, trial
 from bench.formats import Events, Invalid
 from bench.reference.model import Reference
 from dlbench.planning import recipes
@@ -89,9 +89,18 @@ class DropsInTheLastEpoch(Reference):
         return {name: values[name] for name in self._graph["outputs"]}
 
 
-def test_a_right_trial_says_how_near_it_was(tmp_path: Path) -> None:
-    audited = _run(tmp_path, Reference)["audit"]
+@pytest.mark.parametrize("batch", [2, 7, 8, 50])
+def test_a_right_trial_says_how_near_it_was(tmp_path: Path, batch: int) -> None:
+    recipe = dict(_job()["recipe"], batch=batch)
+    audited = _run(tmp_path, Reference, recipe=recipe)["audit"]
     assert audited["rows"] == 8 and 0 <= audited["error"] < 1e-5
+
+
+def test_of_outputs_of_which_few_rows_are_kept_as_many_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metrics, "MOST_KEPT", 40)
+    assert _run(tmp_path, Reference)["audit"]["rows"] == 3
 
 
 @pytest.mark.parametrize("model_class", [StaleFromTheSecondEpoch, DropsInTheLastEpoch])
