@@ -7,6 +7,7 @@ the trajectory of each optimiser has a model of its own.
 """
 
 import functools
+import inspect
 
 import numpy as np
 
@@ -40,9 +41,13 @@ _MOST_VALUES = 40_000_000
 
 def once(method):
     """A method whose first answer to what it is asked, or first failure, is kept."""
+    signature = inspect.signature(method)
 
     @functools.wraps(method)
     def wrapped(self, *asked):
+        bound = signature.bind(self, *asked)
+        bound.apply_defaults()  # left out or given, it is the same question
+        asked = bound.args[1:]
         name = "_once_{}{}".format(method.__name__, asked)
         if name not in self.__dict__:
             try:

@@ -240,3 +240,17 @@ def test_rounding_of_a_loop_in_a_deep_network_is_no_fault_and_hides_none(workloa
         assert proven(RoundsOtherwise, check)
         assert not proven(RoundsAndSwaps, check)
     assert not proven(RoundsAndLosesAnUpdate, training.repeat)
+
+
+def test_the_loop_is_run_once_however_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every one is a model to build and to compile: in some releases a fifth of a certificate."""
+    job, folder = job_of("digits-cnn")
+    splits = data.load(str(folder), job["data"], job["graph"], job["recipe"])
+    sides = Sides(job, splits, adapter(), str(folder))
+    built = []
+    monkeypatch.setattr(
+        Sides, "_walk", lambda *_: built.append("walk") or SimpleNamespace(began_again=0)
+    )
+    assert sides.gentle_walk() is sides.gentle_walk(1)
+    assert sides.gentle_walk(1) is not sides.gentle_walk(100)
+    assert len(built) == 2
