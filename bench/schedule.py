@@ -6,8 +6,9 @@ schedule is used, because these disagree on when an epoch ends and whether steps
 
 import math
 
-_MOST = 1e9
-"""The largest learning rate: what grows without end must not end with what no float can hold."""
+LEAST, MOST = 1e-20, 1e9
+"""No rate is below or above: float32 has neither 0 nor infinity for it, so that what is scaled by
+its change has a scale."""
 
 
 def rate(recipe, step, steps_an_epoch, steps):
@@ -15,8 +16,10 @@ def rate(recipe, step, steps_an_epoch, steps):
     schedule, base = recipe["schedule"], recipe["optimizer"]["lr"]
     warmup = schedule["warmup"]
     if step < warmup:
-        return base * (step + 1) / float(warmup)
-    return min(_MOST, base * _SHAPES[schedule["name"]](schedule, step, steps_an_epoch, steps))
+        factor = (step + 1) / float(warmup)
+    else:
+        factor = _SHAPES[schedule["name"]](schedule, step, steps_an_epoch, steps)
+    return min(max(base * factor, LEAST), MOST)
 
 
 def _constant(schedule, step, steps_an_epoch, steps):
@@ -27,7 +30,7 @@ def _step(schedule, step, steps_an_epoch, steps):
     try:
         return schedule["factor"] ** (step // steps_an_epoch // schedule["every"])
     except OverflowError:
-        return float("inf")
+        return math.inf
 
 
 def _cosine(schedule, step, steps_an_epoch, steps):

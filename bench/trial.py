@@ -263,7 +263,8 @@ class Stopping:
 
     def see(self, epoch, values, model):
         score = values[self._metric] * metrics.SIGN[self._metric]
-        if self._best is None or score > self._best:
+        # whatever is a number is better than none
+        if self._best is None or score > self._best or math.isnan(self._best) > math.isnan(score):
             self.best_epoch, self._best, self.weights = epoch, score, model.weights()
 
     def ends(self, epoch):

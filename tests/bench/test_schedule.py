@@ -41,5 +41,17 @@ def test_inverse_counts_steps_from_zero() -> None:
     assert rates(recipes.inverse(0.5), 3) == pytest.approx([0.8, 0.8 / 1.5, 0.4])
 
 
+def test_no_rate_is_too_small_or_too_large_for_float32() -> None:
+    fading = rates(recipes.step(1, 1e-3), 400)
+    assert fading[:4] == pytest.approx([0.8, 0.8, 8e-4, 8e-4])
+    assert fading[-1] == schedule.LEAST
+    assert rates(recipes.step(1, 1e9), 400)[-1] == schedule.MOST
+    assert rates(recipes.constant(warmup=10**9), 1) == pytest.approx([8e-10])
+    end = schedule.rate(
+        {"optimizer": {"lr": 0.8}, "schedule": recipes.cosine()}, 10**9 - 1, 1000, 10**9
+    )
+    assert end == schedule.LEAST
+
+
 def test_every_schedule_of_the_recipes_has_a_formula() -> None:
     assert schedule._SHAPES.keys() == recipes.SCHEDULES.keys()

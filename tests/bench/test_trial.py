@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,17 @@ def test_the_last_epoch_may_be_the_best() -> None:
         "evaluate",
         "validate",
     ]
+
+
+@pytest.mark.parametrize(
+    ("scores", "epochs", "best"),
+    [([math.nan, 5, 6, 7], 4, 2), ([math.nan] * 3, 3, 1), ([math.inf, 7, math.nan, 8], 4, 2)],
+)
+def test_a_number_is_better_than_none(scores: list[float], epochs: int, best: int) -> None:
+    training, model, _ = _training(scores, stopping=recipes.stopping(2))
+    training.run()
+    assert (training.epochs, training.best_epoch) == (epochs, best)
+    assert np.isfinite(model.weights()["y"]["kernel"]).all()
 
 
 def test_without_stopping_every_epoch_is_trained() -> None:

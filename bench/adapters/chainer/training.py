@@ -180,7 +180,7 @@ def set_rate(optimizer, rate, native):
     elif isinstance(optimizer, optimizers.Adam):
         optimizer.alpha = rate
     else:
-        if not native and optimizer.lr:  # Chainer's velocities have the learning rate in them
+        if not native:  # Chainer's velocities have the learning rate in them
             for parameter in optimizer.target.params():
                 velocity = (parameter.update_rule.state or {}).get("v")
                 if velocity is not None:

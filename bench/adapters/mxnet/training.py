@@ -155,7 +155,7 @@ def set_rate(trainer, recipe, rate, native):
     o = recipe["optimizer"]
     # MXNet's velocities have the learning rate in them; old releases' NAG is written out, without
     inside = o.get("momentum") and not (o["nesterov"] and not hasattr(mx.nd, "nag_mom_update"))
-    if inside and not native and trainer.learning_rate:  # a schedule may end at 0
+    if inside and not native:
         for updater in trainer._updaters:
             for velocity in updater.states.values():
                 velocity *= rate / trainer.learning_rate

@@ -135,7 +135,7 @@ METRICS = (
     Column("step_ms_p05", "5 % of the steady steps are quicker"),
     Column("step_ms_p95", "95 % of the steady steps are quicker"),
     Column("step_ms_sd", "standard deviation of the steady steps"),
-    Column("throughput", "rows a second at the median step"),
+    Column("throughput", "rows a second at the median steady step of a whole batch"),
     Column("host_ms_mean", "of a step, what a host node took; null: there is none"),
     Column("model_bytes", "the saved model, weights alone; null: it was not saved"),
     Column("model_with_optimizer_bytes", "the same with the optimiser's state"),

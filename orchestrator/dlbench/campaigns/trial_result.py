@@ -162,8 +162,12 @@ def phase_seconds(stretches: Iterable[Stretch]) -> dict[str, float]:
     return {phase: round(value, 6) for phase, value in seconds.items()}
 
 
-def measure(events: Sequence[Event], phases: Mapping[str, float], rows_a_step: int) -> Metrics:
-    """The metrics of a trial, complete or not; `phases` as `phase_seconds` gives them."""
+def measure(
+    events: Sequence[Event], phases: Mapping[str, float], batch: int, rows: int | None = None
+) -> Metrics:
+    """The metrics of a trial, complete or not; `phases` as `phase_seconds` gives them.
+
+    `rows`: how many an epoch trains on; None: whole batches."""
     epochs = [event.fields for event in events if event.kind == "epoch"]
     steady = [ms for epoch in epochs for ms in epoch["steps_ms"][epoch["first"] :]]
     result = next((event.fields for event in events if event.kind == "result"), None)
@@ -198,13 +202,31 @@ def measure(events: Sequence[Event], phases: Mapping[str, float], rows_a_step: i
             "step_ms_p05": quantile(ordered, 0.05),
             "step_ms_p95": quantile(ordered, 0.95),
             "step_ms_sd": _deviation(ordered, mean),
-            # times are kept to a millionth: a shorter one is none
-            "throughput": 1000.0 * rows_a_step / median if median >= 1e-6 else None,
+            "throughput": _throughput(epochs, batch, batch if rows is None else rows),
         }
     on_host = [epoch["host_ms"] for epoch in epochs if epoch.get("host_ms") is not None]
     if on_host and metrics["steps"]:
         metrics["host_ms_mean"] = math.fsum(on_host) / metrics["steps"]
     return metrics
+
+
+def _throughput(epochs: Sequence[Mapping[str, Any]], batch: int, rows: int) -> float | None:
+    """Rows a second at the median of the steady steps that have a whole batch.
+
+    Where none has, it is that of the partial ones."""
+    last, planned = rows % batch, math.ceil(rows / batch)
+    whole: list[float] = []
+    partial: list[float] = []
+    for epoch in epochs:
+        times = epoch["steps_ms"][epoch["first"] :]
+        all_written = (epoch.get("every") or 1) == 1
+        cut = len(times) - 1 if last and all_written and _steps_of(epoch) == planned else None
+        whole += times[:cut]
+        partial += [] if cut is None else times[cut:]
+    median = statistics.median(whole or partial)
+    if median < 1e-6:  # times are kept to a millionth: a shorter one is none
+        return None
+    return 1000.0 * (batch if whole else last) / median
 
 
 def _at_the_end(result: Mapping[str, Any]) -> Metrics:

@@ -343,6 +343,12 @@ def _trained(graph: Mapping[str, Any], recipe: Recipe) -> list[dict[str, Any]]:
     return [node for node in graph["nodes"] if node["name"] in wanted]
 
 
+def rows_trained(recipe: Recipe, rows: int) -> int:
+    """How many of the training rows are trained on: some may be kept to tell when to stop."""
+    share = (recipe.get("stopping") or {}).get("validation")
+    return rows - (round(rows * share) if share else 0)
+
+
 def check_data(
     graph: Mapping[str, Any], recipe: Recipe, shapes: Mapping[str, tuple[int, ...]]
 ) -> None:
@@ -381,10 +387,13 @@ def check_arrays(
 
 
 def _check_rows(graph: Mapping[str, Any], recipe: Recipe, rows: int) -> None:
-    share = (recipe.get("stopping") or {}).get("validation")
-    if share and not 0 < round(rows * share) < rows:
-        raise GraphError(f"{share:g} of {rows} rows can't be kept to tell when to stop.")
-    rows -= round(rows * share) if share else 0
+    left = rows_trained(recipe, rows)
+    if (recipe.get("stopping") or {}).get("validation") and not 0 < left < rows:
+        share = recipe["stopping"]["validation"]
+        raise GraphError(
+            f"{share:g} of {rows} rows can't be kept to tell when to stop (stopping.validation)."
+        )
+    rows = left
     last = rows % recipe["batch"] or recipe["batch"]
     for node in graph["nodes"]:
         if node["op"] == "batchnorm" and math.prod(node["shape"][:-1]) * last < 2:

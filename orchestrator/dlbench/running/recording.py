@@ -30,6 +30,7 @@ from dlbench.monitor.resources import summarise
 from dlbench.monitor.samples import read_samples
 from dlbench.plain_json import printable
 from dlbench.planning.altered import model_of
+from dlbench.planning.recipes import rows_trained
 from dlbench.planning.trial import Trial
 from dlbench.running.execute import Execution
 from dlbench.running.jobs import rows_of
@@ -76,7 +77,7 @@ def result_of(
     """All that is known of a trial that has ended; `folder` has its files."""
     model = model_of(trial.workload, trial.changes, trial.confounds)
     batch, rows = int(model.recipe["batch"]), rows_of(trial, data)
-    step_rows = min(batch, rows["train"]) if rows else batch
+    trained = rows_trained(model.recipe, (rows or data.rows)["train"])
     stretches = intervals(execution.events)
     phases = phase_seconds(stretches)
     samples = read_samples(folder / "samples.jsonl")
@@ -92,7 +93,7 @@ def result_of(
         reason=execution.reason,
         started=execution.started,
         wall_s=round(execution.wall_s, 3),
-        metrics=measure(execution.events, phases, step_rows),
+        metrics=measure(execution.events, phases, batch, trained),
         resources=summarise(samples, stretches, end.get("samples")) if samples else None,
         curve=curve(execution.events),
         phases=phases,

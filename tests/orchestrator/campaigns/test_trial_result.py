@@ -113,6 +113,28 @@ def test_training_time_is_more_than_the_steady_steps() -> None:
     assert (metrics["epochs"], metrics["steps"], metrics["samples"]) == (1.0, 5.0, 160.0)
 
 
+@pytest.mark.parametrize(
+    ("batch", "rows", "steps_ms", "throughput"),
+    [
+        (32, 96, [2.0] * 3, 16000.0),
+        (32, 80, [2.0, 2.0, 1.0], 16000.0),  # the last of an epoch has 16 rows
+        (32, 80, [2.0, 2.0], 16000.0),  # a budget of steps ended before it
+        (30, 38, [2.0, 0.5], 15000.0),
+        (1000, 40, [2.0], 20000.0),  # no step has so many
+        (10**10, 40, [2.0], 20000.0),
+    ],
+)
+def test_throughput_is_that_of_whole_batches(
+    batch: int, rows: int, steps_ms: list[float], throughput: float
+) -> None:
+    epochs = [
+        Event(float(k), "epoch", {"epoch": k, "loss": 1.0, "steps_ms": steps_ms, "first": 0,
+                                  "steps": len(steps_ms), "metrics": {}, "train_s": 1.0})
+        for k in (1, 2)
+    ]  # fmt: skip
+    assert measure(epochs, {}, batch, rows)["throughput"] == throughput
+
+
 def _epochs(
     metric: str, values: list[float | None], seconds: list[float] | None = None
 ) -> list[Event]:

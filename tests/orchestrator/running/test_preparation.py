@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -97,6 +98,25 @@ def test_a_gpu_that_is_not_there() -> None:
     environments = prepared(Choices(frameworks=("pytorch",), gpu="all"))
     (refusal,) = environments.values()
     assert isinstance(refusal, GpuImpossible)
+
+
+def test_what_tells_when_to_stop_must_be_in_the_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DLBENCH_CACHE", str(tmp_path))
+
+    def prepare(*sweep: str, **more: Any) -> None:
+        chosen = Choices(frameworks=("numpy",), data="synthetic", sweep=sweep, **more)
+        prepare_data(draft(chosen, "process").trials, CampaignObserver())
+
+    by_split = ("stopping.patience=2", "stopping.validation=none")
+    with pytest.raises(UserError, match=r"no split 'validation'.*stopping\.validation=0\.1"):
+        prepare(*by_split)
+    prepare(*by_split, confounds=("chosen-on-test",))  # it is made there
+    prepare("stopping.patience=2", "stopping.validation=0.5")
+    for share in ("0.0001", "0.9999"):
+        with pytest.raises(UserError, match=rf"{share} of \d+ rows can't be kept"):
+            prepare("stopping.patience=2", f"stopping.validation={share}")
 
 
 def test_each_workload_gets_its_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
