@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dlbench.campaigns.array_file import Arrays, read_arrays
 from dlbench.campaigns.event_file import read_events
@@ -15,6 +15,9 @@ from dlbench.campaigns.trial_result import TrialResult
 from dlbench.errors import UserError, damaged
 from dlbench.formats import Event
 from dlbench.shapes import anything, table_of
+
+if TYPE_CHECKING:
+    from dlbench.analysis.confusion import Counts
 
 _MOST_WEIGHTS = 4 << 30
 _MOST_PREDICTIONS = 1 << 30
@@ -61,6 +64,21 @@ class TrialRecord:
         """The raw outputs on the test split."""
         missing = UserError(f"Trial {self.id} kept no predictions.", "It ended before it had any.")
         return self._arrays("predictions.npz", _MOST_PREDICTIONS, missing)
+
+    def confusion(self) -> Counts:
+        """How often each class (a row) was taken for each (a column), on the test split."""
+        from dlbench.analysis.confusion import counts_of, labels_of
+
+        labels = labels_of(self)
+        counts = counts_of(self, labels) if labels else None
+        if counts is None:
+            raise UserError(
+                f"Trial {self.id} has no confusion matrix.",
+                f"Its labels are not in the data cache: `dlbench data fetch {labels.data}`."
+                if labels and labels.values is None
+                else "It takes predictions of one class a row, scored by accuracy.",
+            )
+        return counts
 
     def _arrays(self, name: str, most_bytes: int, missing: UserError) -> Arrays:
         path = self.folder / "out" / name

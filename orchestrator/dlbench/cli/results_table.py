@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dlbench.analysis.circumstances import circumstances
+from dlbench.analysis.confusion import counts_of, labels_of
+from dlbench.analysis.confusion import sentence as confusion
 from dlbench.analysis.metrics import (
+    ACCURACY,
     ASKED_FOR,
     INFERENCE,
     QUALITY,
@@ -74,7 +77,10 @@ def case_tables(material: Material, *, everything: bool = False) -> Iterator[Cas
                 *(f"{title}: {made.answer}" for title, made in answers if _says_more(made)),
                 *sentences(case.groups),
             ),
-            tuple(line for _, compared in answers for line in _details(compared)),
+            (
+                *(line for _, compared in answers for line in _details(compared)),
+                *(_confusions(material, case) if everything else ()),
+            ),
         )
 
 
@@ -114,6 +120,17 @@ def _details(comparison: Comparison) -> Iterator[str]:
     yield from (f"  {size.details}" for size in comparison.sizes)
     for verdict in comparison.tested:
         yield f"  {verdict.first}, {verdict.second}: {verdict.details}"
+
+
+def _confusions(material: Material, case: Case) -> Iterator[str]:
+    """Which classes each contender takes for others, in the trial with the middle accuracy."""
+    for group in case.groups:
+        trial = group.typical(ACCURACY)
+        record = material.results.trial(trial["id"]) if trial else None
+        labels = labels_of(record) if record else None
+        counts = counts_of(record, labels) if record and labels else None
+        if counts is not None and trial:
+            yield f"{group.name}, seed {trial['seed']}: {confusion(counts)}"
 
 
 def _ordered(case: Case, ranking: Sequence[str]) -> list[Group]:
