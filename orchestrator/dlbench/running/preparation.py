@@ -56,9 +56,10 @@ def prepare_data(
             model = model_of(trial.workload, trial.changes, trial.confounds)
             data = prepared[trial.workload]
             own = replace(workload, graph=model.graph, recipe=model.recipe)
-            if all(each["name"] != "chosen-on-test" for each in model.confounds):
-                _check_validation(own, data)
-            check_fit(own, data, rows_of(trial, data))
+            read = data
+            if any(each["name"] == "chosen-on-test" for each in model.confounds):
+                read = replace(data, splits={**data.splits, "validation": data.splits["test"]})
+            check_fit(own, read, rows_of(trial, data))
             fitting.add(used)
     return prepared
 
@@ -91,17 +92,6 @@ def check_weights(trials: Sequence[Trial], file: str | None, folder: Path) -> No
         for name, changes, confounds in models:
             graph = model_of(name, changes, confounds).graph
             fit(arrays, graph, own[0].weights_file, name)
-
-
-def _check_validation(workload: Workload, data: store.PreparedData) -> None:
-    """Refuse to stop by a split that the data do not have."""
-    stopping = workload.recipe.get("stopping")
-    if stopping and stopping["validation"] is None and "validation" not in data.splits:
-        raise UserError(
-            f"{workload.name} can't be trained on {data.name}: the data have no split 'validation'"
-            " to tell when to stop.",
-            "Say what share of the training rows is kept for it: stopping.validation=0.1.",
-        )
 
 
 def check_fit(

@@ -110,7 +110,7 @@ def test_what_tells_when_to_stop_must_be_in_the_data(
         prepare_data(draft(chosen, "process").trials, CampaignObserver())
 
     by_split = ("stopping.patience=2", "stopping.validation=none")
-    with pytest.raises(UserError, match=r"no split 'validation'.*stopping\.validation=0\.1"):
+    with pytest.raises(UserError, match=r"no split 'validation'"):
         prepare(*by_split)
     prepare(*by_split, confounds=("chosen-on-test",))  # it is made there
     prepare("stopping.patience=2", "stopping.validation=0.5")
