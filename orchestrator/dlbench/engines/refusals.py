@@ -40,7 +40,8 @@ _GPU_SIGNS = (
     (
         'could not select device driver "cdi"',
         "Docker knows no CDI names here",
-        "Leave out `nvidia.com/gpu=`; or update to Docker 25 and switch its feature `cdi` on.",
+        "Leave out `nvidia.com/gpu=`; or update Docker: from 28.2 on it knows them, from 25 on if"
+        " its feature `cdi` is switched on.",
     ),
     ("could not select device driver", "Docker has no NVIDIA runtime", _TOOLKIT),
     ("unknown or invalid runtime name: nvidia", "Docker has no NVIDIA runtime", _TOOLKIT),

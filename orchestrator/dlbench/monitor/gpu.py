@@ -205,8 +205,10 @@ class _Watched:
         if self._energy_start is not None:
             total = self._ask("nvmlDeviceGetTotalEnergyConsumption")
             if total is not None and total >= self._energy_start:
-                return round(float(total - self._energy_start) / 1000.0, 3)
-            self._energy_start = None  # it is no longer told, or begins anew: the GPU was reset
+                self._energy_j = float(total - self._energy_start) / 1000.0
+                return round(self._energy_j, 3)
+            # It is no longer told, or begins anew: the GPU was reset. What it used goes on.
+            self._energy_start = None
         if power is None:
             return None
         now = time.monotonic()
@@ -282,6 +284,11 @@ def _why(nvml: Any, error: Any) -> _Why:
         return _Why(
             "The NVIDIA driver is installed but not loaded.",
             "`sudo modprobe nvidia` loads it, or says why not.",
+        )
+    if code == nvml.NVML_ERROR_NO_PERMISSION:
+        return _Why(
+            "This user may not open the GPU's device files.",
+            "`ls -l /dev/nvidia*` shows the group that may: join it, then log in again.",
         )
     if code == nvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH:
         return _Why(
