@@ -66,8 +66,7 @@ def _print_archives(parser: argparse.ArgumentParser, options: argparse.Namespace
         options.repository, options.key, options.fingerprint, options.packages
     )
     print(f"# The signature of {options.repository}/Release was checked.", file=sys.stderr)
-    licence = "CUDA Toolkit End User License Agreement, https://docs.nvidia.com/cuda/eula/"
-    print(signed_index.as_archives(options.repository, options.fingerprint, found, licence))
+    print(signed_index.as_archives(options.repository, options.fingerprint, found))
 
 
 def make(release: Release, device: str, *, look_up: bool = False) -> Path:

@@ -76,9 +76,7 @@ def check_signature(content: bytes, signature: bytes, key: bytes, fingerprint: s
         )
 
 
-def as_archives(
-    repository: str, fingerprint: str, packages: Iterable[Package], licence: str
-) -> str:
+def as_archives(repository: str, fingerprint: str, packages: Iterable[Package]) -> str:
     """The packages as they stand in a CUDA library set; what is taken out is left to a person."""
     day = datetime.now(UTC).date().isoformat()
     parts = []
@@ -86,11 +84,21 @@ def as_archives(
         address = f"{repository.rstrip('/')}/{each.file.removeprefix('./')}"
         parts.append(
             f'[[archive]]\naddresses = ["{address}"]\nsha256 = "{each.sha256}"\n'
-            f'bytes = {each.bytes}\nlayout = "deb"\ntake = []\nlicence = "{licence}"\n'
+            f'bytes = {each.bytes}\nlayout = "deb"\ntake = []\nlicence = "{_licence(each.name)}"\n'
             f'known_from = "the repository\'s index of {day}, signed with {fingerprint}"\n'
             "untried = true\n"
         )
     return "\n".join(parts)
+
+
+def _licence(name: str) -> str:
+    """cuDNN has terms of its own, and NCCL is free software."""
+    if name.startswith("libcudnn"):
+        address = "https://docs.nvidia.com/deeplearning/cudnn/latest/reference/eula.html"
+        return f"cuDNN Software License Agreement, {address}"
+    if name.startswith("libnccl"):
+        return "NCCL's licence, https://github.com/NVIDIA/nccl/blob/master/LICENSE.txt"
+    return "CUDA Toolkit End User License Agreement, https://docs.nvidia.com/cuda/eula/"
 
 
 def _listed(release: bytes) -> tuple[str, str]:

@@ -87,13 +87,25 @@ def repository(signed: Repository, tmp_path: Path) -> Repository:
 def test_a_package_is_found_by_its_version(repository: Repository) -> None:
     (found,) = repository.look_up(WANTED)
     assert (found.sha256, found.bytes) == ("a" * 64, 50_000_000)
-    text = signed_index.as_archives("https://example.invalid/x/", "F" * 40, [found], "terms")
+    text = signed_index.as_archives("https://example.invalid/x/", "F" * 40, [found])
     (archive,) = tomllib.loads(text)["archive"]
     assert archive["addresses"] == [
         "https://example.invalid/x/cuda-cublas-10-0_10.0.130-1_amd64.deb"
     ]
     assert archive["layout"] == "deb" and archive["untried"] is True
     assert "signed with " + "F" * 40 in archive["known_from"]
+    assert archive["licence"].startswith("CUDA Toolkit End User License Agreement, https://")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("libcudnn7", "cuDNN Software License"), ("libnccl2", "NCCL's licence")]
+)
+def test_packages_have_the_terms_of_what_is_in_them(name: str, words: str) -> None:
+    package = signed_index.Package(name, "1", f"./{name}.deb", "a" * 64, 1)
+    (archive,) = tomllib.loads(signed_index.as_archives("https://x/y", "F" * 40, [package]))[
+        "archive"
+    ]
+    assert archive["licence"].startswith(words) and "https://" in archive["licence"]
 
 
 def test_a_package_that_is_not_there_is_named(repository: Repository) -> None:
