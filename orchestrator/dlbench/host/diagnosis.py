@@ -29,6 +29,7 @@ def diagnose() -> list[Diagnosis]:
         *_gpus(),
         *_interpreters(),
         *_disk(),
+        *_energy(),
         *_machine(),
     ]
 
@@ -143,6 +144,20 @@ def _disk() -> Iterator[Diagnosis]:
         )
     else:
         yield Diagnosis("Disk", "good", text)
+
+
+def _energy() -> Iterator[Diagnosis]:
+    from dlbench.monitor.rapl import CpuEnergy
+
+    energy = CpuEnergy()
+    if energy.reason is None:
+        yield Diagnosis("Energy", "good", "the processors' energy can be read.")
+        return
+    yield Diagnosis(
+        "Energy", "fair", f"{energy.reason} Trials have no energy of the processors.",
+        "`sudo chmod o+r /sys/class/powercap/intel-rapl:*/energy_uj` lets everybody read them until"
+        " this machine is started again." if energy.refused else "",
+    )  # fmt: skip
 
 
 def _machine() -> Iterator[Diagnosis]:

@@ -16,6 +16,8 @@ class CpuEnergy:
 
     def __init__(self, root: Path | None = None) -> None:
         self.reason: str | None = None
+        self.refused = False
+        """They are there, and this user may not read them."""
         self._packages: list[_Package] = []
         places = sorted((root or ROOT).glob("intel-rapl:*"))
         if not places:
@@ -27,6 +29,7 @@ class CpuEnergy:
             packages = [place for place in places if _text(place / "name").startswith("package")]
             self._packages = [_Package(place) for place in packages]
         except PermissionError:
+            self.refused = True
             self.reason = "Only root may read the kernel's energy counters here."
         except (OSError, ValueError) as error:
             self.reason = f"The kernel's energy counters can't be read ({error})."

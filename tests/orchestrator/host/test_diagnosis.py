@@ -10,7 +10,8 @@ import pytest
 
 from dlbench.host import diagnosis, machine
 from dlbench.host.diagnosis import Diagnosis, diagnose
-from dlbench.monitor import gpu
+from dlbench.monitor import gpu, rapl
+from tests.orchestrator.monitor.test_rapl import zone
 
 
 def by_topic(found: list[Diagnosis]) -> dict[str, Diagnosis]:
@@ -102,3 +103,30 @@ def test_gpus_of_one_kind_are_spoken_of_once(monkeypatch: pytest.MonkeyPatch) ->
         "The nearest release that works here is pytorch@1.13.1. It can use GPU 1 (B): `--gpu 1`."
     )
     assert found["GPU in use"].text.startswith("GPU 0 (A) is in use by 2 other programs")
+
+
+@pytest.mark.parametrize(
+    ("there", "refused", "state", "words", "remedy"),
+    [
+        (False, False, "fair", "no energy counters (powercap) here. Trials have no energy", ""),
+        (True, True, "fair", "Only root may read the kernel's energy counters here.", "sudo chmod"),
+        (True, False, "good", "the processors' energy can be read.", ""),
+    ],
+)
+def test_why_trials_have_no_energy_of_the_processors_is_said(
+    there: bool, refused: bool, state: str, words: str, remedy: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(rapl, "ROOT", tmp_path)
+    if there:
+        zone(tmp_path, "intel-rapl:0", "package-0")
+
+    def read(path: Path) -> str:
+        if refused and path.name == "energy_uj":
+            raise PermissionError(13, "Permission denied")
+        return path.read_text().strip()
+
+    monkeypatch.setattr(rapl, "_text", read)
+    (said,) = diagnosis._energy()
+    assert (said.topic, said.state) == ("Energy", state) and words in said.text
+    assert said.remedy.startswith(f"`{remedy}" if remedy else "") and bool(said.remedy) == refused
