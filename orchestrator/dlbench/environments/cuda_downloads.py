@@ -49,14 +49,16 @@ def _from_folder(wanted: Sequence[Archive], folder: Path) -> None:
     if absent:
         raise UserError(
             f"{folder} has no file {' and no file '.join(each.file.name for each in absent)}.",
-            f"Get {' and '.join(each.addresses[0] for each in absent)}.",
+            # No full stop behind an address: people copy it.
+            f"{' and '.join(each.addresses[0] for each in absent)}"
+            f" {'has it' if len(absent) == 1 else 'have them'}.",
         )
     for archive in wanted:
         path = folder / archive.file.name
         if wheels.sha256(path) != archive.sha256:
             raise UserError(
                 f"{path} is not the file that dlbench knows: its sha256 differs.",
-                f"Get it from {archive.addresses[0]}.",
+                f"{archive.addresses[0]} has it.",
             )
         place = wheels.location(archive.file)
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -97,7 +99,7 @@ def _download(archive: Archive, progress: Progress) -> None:
     raise UserError(
         f"{archive.file.name} can't be downloaded ({'; '.join(problems)}).",
         "Start again: what has arrived is kept. Or get the file elsewhere and name its folder with"
-        " `dlbench images build --from DIR`.",
+        f" `dlbench images build --from DIR`, or an address that has it in {MIRROR}.",
     )
 
 

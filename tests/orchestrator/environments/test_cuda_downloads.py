@@ -187,14 +187,15 @@ def test_no_address_that_answers_is_said_with_each(server: Server) -> None:
     with pytest.raises(UserError) as caught:
         cuda_downloads.bring(chosen)
     assert "404" in caught.value.problem and "127.0.0.1:1" in caught.value.problem
-    assert "--from DIR" in caught.value.remedy
+    assert "--from DIR" in caught.value.remedy and cuda_downloads.MIRROR in caught.value.remedy
 
 
 def test_files_can_be_brought_by_hand(cache: Path, tmp_path: Path) -> None:
     chosen, folder = set_at("https://example.invalid/cudnn.tgz"), tmp_path / "mine"
     folder.mkdir()
-    with pytest.raises(UserError, match=r"has no file cudnn\.tgz"):
+    with pytest.raises(UserError, match=r"has no file cudnn\.tgz") as caught:
         cuda_downloads.bring(chosen, brought=folder)
+    assert caught.value.remedy == "https://example.invalid/cudnn.tgz has it."
     (folder / "cudnn.tgz").write_bytes(b"x" * len(CONTENT))
     with pytest.raises(UserError, match="not the file that dlbench knows"):
         cuda_downloads.bring(chosen, brought=folder)
