@@ -176,8 +176,8 @@ def _step_outliers(steps: Floats) -> Finding | None:
         return None
     most = number(float(steps.max()) / middle, 3)
     said = (
-        f"{count(len(slow), 'step')} of {len(steps)} stick out, up to {most} times the median; "
-        f"they cost {percent(extra)} of the time."
+        f"{count(len(slow), 'step')} of {len(steps)} {'sticks' if len(slow) == 1 else 'stick'} out, "
+        f"up to {most} times the median: {percent(extra)} of the time was lost by it."
     )
     return Finding(Concern.OUTLIERS, said, extra)
 

@@ -59,6 +59,9 @@ def test_outliers_that_cost_time() -> None:
     assert finding.concern is Concern.OUTLIERS
     assert finding.sentence.startswith("10 steps of 500 stick out, up to 4")
     values = steps()
+    values[100] *= 40
+    assert "1 step of 500 sticks out, up to 4" in steps_of_trial(values)[0].sentence
+    values = steps()
     values[100] *= 4
     # One slow step in 500 costs less than one per cent: not worth a word.
     assert concerns(values) == []
