@@ -175,9 +175,10 @@ def _step_outliers(steps: Floats) -> Finding | None:
     if extra < LEAST_LOST:
         return None
     most = number(float(steps.max()) / middle, 3)
+    stick = "sticks" if len(slow) == 1 else "stick"
     said = (
-        f"{count(len(slow), 'step')} of {len(steps)} {'sticks' if len(slow) == 1 else 'stick'} out, "
-        f"up to {most} times the median: {percent(extra)} of the time was lost by it."
+        f"{count(len(slow), 'step')} of {len(steps)} {stick} out, up to {most} times the median: "
+        f"{percent(extra)} of the time was lost by it."
     )
     return Finding(Concern.OUTLIERS, said, extra)
 
