@@ -14,7 +14,10 @@ from dlbench.datasets import store
 from dlbench.environments import releases
 from dlbench.errors import UserError
 from dlbench.host.busyness import busy_sentence, busy_share
+from dlbench.planning.altered import model_of
+from dlbench.planning.recipes import rows_trained
 from dlbench.planning.repeats import what_looks_do, what_repeats_show
+from dlbench.planning.rows import used_rows
 from dlbench.planning.trial import Trial
 from dlbench.statistics.words import listing
 
@@ -40,6 +43,7 @@ def notices(
         names = list(dict.fromkeys(name for name, _ in contenders))
         yield f"GPU trials of {listing(names)} will end as `unsupported`. {refusal}"
     yield from _samples(trials)
+    yield from _large_batches(trials)
     yield from _altered(trials)
     yield what_looks_do(looks) if looks else what_repeats_show(trials)
     if busy and (share := busy_share()) is not None and (sentence := busy_sentence(share)):
@@ -55,6 +59,22 @@ def _samples(trials: Sequence[Trial]) -> Iterator[str]:
             f"Of {listing(here)} a sample is here, not the official data (`dlbench data list`):"
             " results say so, and are compared with none of the whole data."
         )
+
+
+def _large_batches(trials: Sequence[Trial]) -> Iterator[str]:
+    """Where a step has fewer rows than its recipe says."""
+    keys = ((t.workload, t.point, t.changes, t.confounds, t.rows, t.share) for t in trials)
+    for name, point, changes, confounds, most, share in dict.fromkeys(keys):
+        recipe = model_of(name, changes, confounds).recipe
+        data = datasets.find(workloads.find(name).dataset)
+        whole = dict(zip(("train", "test"), data.rows, strict=True))
+        rows = rows_trained(recipe, (used_rows(whole, most, share, data.name) or whole)["train"])
+        if recipe["batch"] > rows:
+            which = f"{name} ({point})" if point else name
+            yield (
+                f"{which}: its batch of {recipe['batch']:,} is larger than the {rows:,} training"
+                " rows; each step has all of these."
+            )
 
 
 def _altered(trials: Sequence[Trial]) -> Iterator[str]:

@@ -46,3 +46,15 @@ def test_a_sample_of_the_data_is_said_beforehand(
     assert "sample is here" not in command(*asked, "--data", "synthetic").out
     limited = command(*asked, "--epochs", "100", "--time-limit", "2m").out
     assert "1 trial would take longer than 2:00 min by these estimates" in " ".join(limited.split())
+
+
+def test_batches_that_the_data_do_not_fill_are_said(command: Command) -> None:
+    asked = ("plan", "numpy", "--repeats", "1", "--engine", "process", "--workload", "petrol-mlp")
+    said = " ".join(command(*asked, "--sweep", "batch=38,39").out.split())
+    assert said.count("larger than") == 1
+    assert "petrol-mlp (batch=39): its batch of 39 is larger than the 38 training rows" in said
+    kept = ("--sweep", "stopping.patience=2", "--sweep", "stopping.validation=0.5")
+    assert "its batch of 32 is larger than the 19 training rows" in " ".join(
+        command(*asked, *kept).out.split()
+    )
+    assert "larger than" not in command(*asked).out
