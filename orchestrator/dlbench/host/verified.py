@@ -227,8 +227,8 @@ proven equal in the same way, on a machine without a GPU, with a stand-in for th
 CPU; its GPU code did not run. A cell says on how many workloads, with a letter for which those are
 (below the table), and on which day the last of these proofs was made: by the code of that day, and
 in every way to train that is not named after *not*. Workloads with the same small graph and recipe
-share a proof. What is not named was not tried: workloads and ways to train came later, as did the
-op softmax, which no workload has.
+share a proof, and `fused` differs from the first way on detectors alone. What is not named was not
+tried: workloads and ways to train came later, as did the op softmax, which no workload has.
 
 *On a GPU*: proven on the GPU that is named. Where that column says no, the release's GPU code has
 never run.
