@@ -31,10 +31,13 @@ import time
 from bench.formats import Unsupported
 from bench.ops import extras_of, is_made, sources
 
-Options = collections.namedtuple("Options", "seed variant threads device setting gpu deterministic")
-# `gpu`: which of the GPUs that the trial sees it trains on. What is added here has a default, so
-# that adapters from outside go on working.
-Options.__new__.__defaults__ = (0, False)
+Options = collections.namedtuple(
+    "Options", "seed variant threads device setting gpu deterministic only_weights"
+)
+# `gpu`: which of the GPUs that the trial sees it trains on. `only_weights`: the model is asked for
+# its first weights and never run, so how fast that would be does not matter. What is added here has
+# a default, so that adapters from outside go on working.
+Options.__new__.__defaults__ = (0, False, False)
 
 
 class Prepared(dict):

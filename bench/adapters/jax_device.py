@@ -1,5 +1,6 @@
 """Which device JAX computes on: the one that the trial is given, with its threads and precision."""
 
+import contextlib
 import os
 
 import jax
@@ -29,3 +30,21 @@ def set_up(options):
     # no TF32 on a GPU where models are to be equal
     precision = "float32" if options.setting == "matched" else None
     jax.config.update("jax_default_matmul_precision", precision)
+
+
+QUICKLY = {"xla_backend_optimization_level": 0}
+"""For `jax.jit` of what only a proof runs: XLA makes slow code of it, in a third of the time."""
+
+
+@contextlib.contextmanager
+def quickly_compiled():
+    """What runs in here only once, operation by operation, takes XLA long to make fast code of.
+
+    Drawing random numbers of one shape is a second of processor time, and a tenth of one here.
+    """
+    before = jax.config.read("jax_disable_most_optimizations")
+    jax.config.update("jax_disable_most_optimizations", True)
+    try:
+        yield
+    finally:
+        jax.config.update("jax_disable_most_optimizations", before)

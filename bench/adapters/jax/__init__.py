@@ -10,8 +10,14 @@ from bench.adapters import determinism, jax_device, pools
 VARIANTS = ("jit", "tuned")
 
 
+COMPILED = {}
+"""What models that are made alike have in common: in a proof there are several, one of them with
+another optimiser. A function is compiled once for all of them; their state is their own."""
+
+
 def set_up(options):
     jax_device.set_up(options)
+    COMPILED.clear()
 
 
 def deterministic(options):
@@ -35,4 +41,7 @@ def describe():
 def build(graph, recipe, options):
     from bench.adapters.jax.model import JaxModel
 
+    if options.only_weights:
+        with jax_device.quickly_compiled():
+            return JaxModel(graph, recipe, options)
     return JaxModel(graph, recipe, options)

@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from flax import nnx
 from jax import lax
 
@@ -42,6 +43,16 @@ def key_of(node):
 # ---- layers: what has parameters or a mode ------------------------------------------------------
 
 
+def _blank(native, *names):
+    """Initialisers of what is loaded before anything is done with it: XLA takes a second to compile
+    what would draw the weights of one shape."""
+    return {} if native else dict.fromkeys(names, _zeros)
+
+
+def _zeros(key, shape, dtype, **settings):
+    return jnp.asarray(np.zeros(shape, dtype))
+
+
 def _conv2d_layer(node, features, native, rngs):
     return nnx.Conv(
         features,
@@ -51,6 +62,7 @@ def _conv2d_layer(node, features, native, rngs):
         padding=_padding(node),
         use_bias=node["bias"],
         rngs=rngs,
+        **_blank(native, "kernel_init"),
     )
 
 
@@ -69,15 +81,18 @@ def _batchnorm_layer(node, features, native, rngs):
 
 
 def _dense_layer(node, features, native, rngs):
-    return nnx.Linear(features, node["units"], use_bias=node["bias"], rngs=rngs)
+    settings = _blank(native, "kernel_init")
+    return nnx.Linear(features, node["units"], use_bias=node["bias"], rngs=rngs, **settings)
 
 
 def _embedding_layer(node, features, native, rngs):
-    return nnx.Embed(node["vocabulary"], node["units"], rngs=rngs)
+    settings = _blank(native, "embedding_init")
+    return nnx.Embed(node["vocabulary"], node["units"], rngs=rngs, **settings)
 
 
 def _lstm_layer(node, features, native, rngs):
-    cell = nnx.OptimizedLSTMCell(features, node["units"], rngs=rngs)
+    settings = _blank(native, "kernel_init", "recurrent_kernel_init")
+    cell = nnx.OptimizedLSTMCell(features, node["units"], rngs=rngs, **settings)
     return nnx.RNN(cell, return_carry=True, rngs=False)
 
 

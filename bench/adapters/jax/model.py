@@ -1,5 +1,6 @@
 """The model: the module taken apart into pure state, which jitted functions take and give back."""
 
+import json
 import os
 
 import jax
@@ -8,8 +9,9 @@ import numpy as np
 import optax
 from flax import nnx
 
+from bench.adapters import jax_device
 from bench.adapters.base import Model, Prepared
-from bench.adapters.jax import tuned
+from bench.adapters.jax import COMPILED, tuned
 from bench.adapters.jax.layers import OPERATIONS, Net, key_of, variables_of
 from bench.adapters.jax.training import loss_of, optimizer_of, set_rate
 from bench.ops import host_nodes, nodes_for, trained_nodes, values_of
@@ -28,11 +30,19 @@ class JaxModel(Model):
         self._split(Net(graph, native, nnx.Rngs(options.seed)))
         self._optimizer = optimizer_of(recipe, None if native else self._decayed(), native)
         self._slots = self._optimizer.init(self._params)
-        self._step = jax.jit(self._pure_step, donate_argnums=(0, 1, 2))
-        self._predict = jax.jit(self._pure_predict)
-        self._differentiate = jax.jit(self._pure_gradients)
-        self._lose = jax.jit(self._loss_of)
-        self._run = jax.jit(self._pure_run, static_argnums=3)
+        alike = json.dumps([graph, recipe["losses"], options], sort_keys=True)
+
+        def function(name, pure, key=alike, **settings):
+            return COMPILED.setdefault((name, key), jax.jit(pure, **settings))
+
+        own = json.dumps([alike, recipe], sort_keys=True)
+        self._step = function("step", self._pure_step, own, donate_argnums=(0, 1, 2))
+        self._predict = function("predict", self._pure_predict)
+        self._differentiate = function("differentiate", self._pure_gradients)
+        self._lose = function("lose", self._loss_of)
+        shown = {"compiler_options": jax_device.QUICKLY}
+        self._show_gradients = function("gradients", self._pure_gradients, **shown)
+        self._run = function("run", self._pure_run, static_argnums=3, **shown)
         self.path = {
             "loop": "jit, state donated, compiled once for each size of batch",
             "layout": "NHWC",
@@ -134,7 +144,7 @@ class JaxModel(Model):
         return jax.device_get(values)
 
     def gradients(self, batch):
-        (loss, _), gradients = self._differentiate(self._params, self._others, batch)
+        (loss, _), gradients = self._show_gradients(self._params, self._others, batch)
         return float(loss), _by_node(self._trained_variables(self._net(gradients)))
 
     def run_forward(self, batch):
