@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from dlbench.analysis.results import Results, open_results
 from dlbench.campaigns.folder import Campaign
-from dlbench.errors import check_known
-from dlbench.planning.choices import Choices
+from dlbench.errors import UserError, check_known
+from dlbench.planning.changes import written
+from dlbench.planning.choices import Choices, Names
 from dlbench.planning.extension import refuse_ignored
 from dlbench.running.campaign_observer import CampaignObserver
 from dlbench.running.campaign_run import resume as go_on
 from dlbench.running.campaign_run import start
 from dlbench.running.workshop import open_workshop
-
-_TEXTS = ("seeds", "threads")
-"""A number, or numbers, for which the command line has words, too."""
+from dlbench.shapes import WrongValue
 
 
 def run_from_python(
@@ -48,16 +46,37 @@ def run_from_python(
 
 
 def chosen_in_python(releases: Sequence[str], choices: Mapping[str, Any]) -> Choices:
-    """A single name may stand where several are possible."""
-    known = {field.name: field.default for field in fields(Choices)}
+    """A single name may stand where several are possible, a number where an option has words."""
+    known = get_type_hints(Choices)
     for name in choices:
         check_known("choice", name, known)
-    values = dict(choices)
-    for name, value in values.items():
-        if isinstance(known[name], tuple):
-            values[name] = (value,) if isinstance(value, str) else tuple(value)
-        elif name in _TEXTS and value is not None and not isinstance(value, str):
-            numbers = value if isinstance(value, Sequence) else [value]
-            values[name] = ",".join(map(str, numbers))  # read like the command line's
-    values["frameworks"] = (*releases, *values.get("frameworks", ()))
-    return Choices(**values)
+    values = {name: _plain(value, known[name]) for name, value in choices.items()}
+    more = values.get("frameworks", [])
+    values["frameworks"] = [*releases, *(more if isinstance(more, list) else [more])]
+    try:
+        return Choices.from_json(values)
+    except WrongValue as error:
+        raise UserError(
+            f"dlbench.run can't take these choices: {error}.",
+            "`dlbench run --help` says what each of them may be.",
+        ) from error
+
+
+def _plain(value: Any, hint: object) -> Any:
+    """As campaign.json would have it: texts are read like the command line's."""
+    several = isinstance(value, Iterable) and not isinstance(value, str | bytes)
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if hint == Names:
+        if isinstance(value, Mapping):  # of a sweep
+            return [f"{field}={_listed(own)}" for field, own in value.items()]
+        return list(value) if several else [value] if isinstance(value, str) else value
+    if hint in (str, str | None) and (several or type(value) in (int, float)):
+        return _listed(value)
+    return value
+
+
+def _listed(values: Any) -> str:
+    """`1,8,32`"""
+    several = isinstance(values, Iterable) and not isinstance(values, str)
+    return ",".join(map(written, values if several else [values]))
