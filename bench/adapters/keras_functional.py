@@ -77,6 +77,17 @@ def layer_name(node):
 # ---- operations ---------------------------------------------------------------------------------
 
 
+def _blank(net, *names):
+    """Initialisers of what is loaded before anything is done with it: on JAX, XLA takes a second to
+    compile what would draw the weights of one shape."""
+    blank = BACKEND == "jax" and not net.native
+    return {name + "_initializer": _zeros for name in names} if blank else {}
+
+
+def _zeros(shape, dtype=None):
+    return np.zeros(shape, dtype)
+
+
 def conv2d(net, node, inputs, values, kind=layers.Conv2D):
     layer = kind(
         node["filters"],
@@ -85,6 +96,7 @@ def conv2d(net, node, inputs, values, kind=layers.Conv2D):
         padding=padding_word(node),
         use_bias=node["bias"],
         name=layer_name(node),
+        **_blank(net, "kernel"),
     )
     return _kept(net, node, layer)(_zero_padded(node, inputs[0]))
 
@@ -143,7 +155,8 @@ def globalavgpool(net, node, inputs, values):
 
 
 def dense(net, node, inputs, values):
-    layer = layers.Dense(node["units"], use_bias=node["bias"], name=layer_name(node))
+    blank = _blank(net, "kernel")
+    layer = layers.Dense(node["units"], use_bias=node["bias"], name=layer_name(node), **blank)
     return _kept(net, node, layer)(inputs[0])
 
 
@@ -167,7 +180,8 @@ def affine(net, node, inputs, values):
 
 
 def embedding(net, node, inputs, values):
-    layer = layers.Embedding(node["vocabulary"], node["units"], name=layer_name(node))
+    blank = _blank(net, "embeddings")
+    layer = layers.Embedding(node["vocabulary"], node["units"], name=layer_name(node), **blank)
     y = net.keep(node, layer)(inputs[0])
     if len(node["shape"]) == 1:  # of a column, that is of one number a sample
         y = layers.Flatten(name="vector_" + node["name"])(y)
@@ -194,6 +208,7 @@ def lstm(net, node, inputs, values, kind=layers.LSTM, **settings):
         return_sequences=node["output"] == "sequence",
         return_state=net.reads(states),  # what nobody reads costs time, too
         name=layer_name(node),
+        **_blank(net, "kernel", "recurrent"),
         **settings,
     )
     y = net.keep(node, layer)(x, **given)

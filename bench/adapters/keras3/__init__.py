@@ -57,6 +57,11 @@ def describe():
 def build(graph, recipe, options):
     from bench.adapters.keras3.model import FitModel
 
+    if _BACKEND == "jax" and options.only_weights:
+        from bench.adapters import jax_device
+
+        with jax_device.quickly_compiled():
+            return FitModel(graph, recipe, options)
     return FitModel(graph, recipe, options)
 
 
