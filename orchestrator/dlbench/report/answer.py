@@ -243,6 +243,11 @@ def _summary(material: Material) -> Iterator[str]:
     elif not unchecked and len(altered) < len(material.groups):
         which = "Every other model" if altered else "Every model"
         yield f"{which} was proven equal to the reference before it was timed."
+        if any(row["setting"] == "native" for group in material.groups for row in group.rows):
+            yield (
+                "That was the setting matched. In the setting native each framework keeps its own"
+                " defaults, such as initial weights and formulas of optimisers: they are not equal."
+            )
     if unchecked:
         yield (
             f"For {count(len(unchecked), 'combination')} of contender and workload there is"

@@ -52,6 +52,7 @@ class Cell:
     cores: TrialCores = field(default_factory=TrialCores)
     threads: int | None = None
     deterministic: bool = False
+    setting: str = "matched"
     ends: Sequence[str] = ()
     """What tells the end of each trial from others, one a round; empty: not recorded."""
 
@@ -87,7 +88,7 @@ def write(
 def _trial(cell: Cell, turn: int, index: int) -> Trial:
     trial = Trial(
         id="", index=index, round=turn, release=cell.release, workload=cell.workload,
-        device=cell.device, engine="process", setting="matched", variant=cell.variant,
+        device=cell.device, engine="process", setting=cell.setting, variant=cell.variant,
         seed=cell.seeds[turn] if cell.seeds else 1 + turn, repeat=turn, epochs=cell.epochs,
         steps=cell.steps, data=cell.source, threads=cell.threads, cpus=None, memory_bytes=None,
         seconds=60.0, gpus=(), save=False, point=cell.point, changes=tuple(cell.changes),
@@ -98,6 +99,7 @@ def _trial(cell: Cell, turn: int, index: int) -> Trial:
     kept = {key: getattr(trial, key) for key in same}
     made_of = [
         kept, trial.seed, trial.epochs, turn, *cell.confounds, cell.deterministic, cell.weights,
+        cell.setting,
     ]  # fmt: skip
     return replace(trial, id=digest(made_of)[:16])
 

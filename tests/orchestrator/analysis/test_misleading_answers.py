@@ -317,3 +317,16 @@ def test_qualities_on_synthetic_data_are_not_ranked(tmp_path: Path, command: Com
     assert "percentage points" not in said
     gate = command("compare", folder, "--against", "a@1", "--fail-if", "accuracy < -0.01")
     assert gate.code == 3 and "cannot be checked: the new runs: synthetic data." in gate.out
+
+
+def test_defaults_of_frameworks_are_not_said_to_be_equal(tmp_path: Path, command: Command) -> None:
+    def said(*settings: str) -> str:
+        cells = [Cell(f"{name}@1", [1.0], setting=s) for name in "ab" for s in settings]
+        folder = write(tmp_path / "-".join(settings), cells)
+        return " ".join(command("show", folder).out.split())
+
+    proven = "Every model was proven equal to the reference before it was timed."
+    matched = said("matched")
+    assert proven in matched and "they are not equal" not in matched
+    for settings in (("native",), ("matched", "native")):
+        assert f"{proven} That was the setting matched. In the setting native" in said(*settings)
