@@ -156,7 +156,7 @@ def _optimizer_of(recipe, decayed, training, native):
     kind = getattr(keras.optimizers, kind)
     decay, clip = o.get("weight_decay", 0.0), recipe.get("clip")
     if decay or clip is not None or not native:
-        kind = training.adjusted(kind, decayed, decay, clip, native)
+        kind = training.adjusted(kind, decayed, decay, clip, native, o.get("hat_epsilon", False))
     if o["name"] == "sgd":
         return kind(o["lr"], momentum=o["momentum"], nesterov=o["nesterov"])
     if native:

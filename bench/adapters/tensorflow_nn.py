@@ -191,7 +191,7 @@ def dense_gradient(gradient, variable):
 # ---- for the record -----------------------------------------------------------------------------
 
 
-def choices(graph, layers, settings, native):
+def choices(graph, recipe, layers, settings, native):
     """The optimiser's settings, and what was helped or left to TensorFlow."""
     ops = {node["op"] for node in graph["nodes"]}
     if host_nodes(graph):
@@ -205,7 +205,8 @@ def choices(graph, layers, settings, native):
             "batchnorm": ["keep {:g}, epsilon {:g}".format(n.momentum, n.epsilon) for n in norms],
         }
     helped = []
-    if "beta_2" in settings or "beta2" in settings:
+    o = recipe["optimizer"]
+    if o["name"] == "adam" and not o.get("hat_epsilon"):
         helped.append("Adam's epsilon outside the bias correction")
     if "embedding" in ops:
         helped.append("gradients of tables made dense")

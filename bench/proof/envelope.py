@@ -126,7 +126,7 @@ class _AdamRange:
         """(the lowest, the highest) of this step."""
         beta1, beta2 = self._o["beta1"], self._o["beta2"]
         corrected = np.sqrt(1 - beta2**number)
-        self._epsilon = self._o["epsilon"] * corrected
+        self._epsilon = self._o["epsilon"] * (1 if self._o.get("hat_epsilon") else corrected)
         factor, limit = corrected / (1 - beta1**number), longest_step(self._o, number)
         high = factor * self._highest(gradient, shift, 1)
         low = -factor * self._highest(-gradient, shift, -1)

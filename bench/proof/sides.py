@@ -205,6 +205,8 @@ class Sides:
         _, gradients, _ = self.wanted_gradients()[0]
         sizes = [largest(v) for values in gradients.values() for v in values.values()]
         others = drawn.optimizers(float(np.median([size for size in sizes if size] or [1e-2])))
+        if self.recipe["optimizer"].get("hat_epsilon"):
+            others["adam"]["hat_epsilon"] = True
         altered = {} if self.recipe.get("clip") is None else {"clip": drawn.clip(gradients)}
         return {name: dict(self.recipe, optimizer=o, **altered) for name, o in others.items()}
 

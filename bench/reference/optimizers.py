@@ -100,7 +100,10 @@ class Optimizer:
         slots[1] = o["beta2"] * slots[1] + (1 - o["beta2"]) * g * g
         m = slots[0] / (1 - o["beta1"] ** self._t)
         v = slots[1] / (1 - o["beta2"] ** self._t)
-        return self.lr * m / (np.sqrt(v) + o["epsilon"])
+        epsilon = o["epsilon"]
+        if o.get("hat_epsilon"):  # added before the correction of v, not after it
+            epsilon = epsilon / np.sqrt(1 - o["beta2"] ** self._t)
+        return self.lr * m / (np.sqrt(v) + epsilon)
 
     def _adadelta(self, key, g):
         slots, o = self._slots(key, g), self._o

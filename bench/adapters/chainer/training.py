@@ -190,7 +190,8 @@ def set_rate(optimizer, rate, native):
 
 def corrects_adam(recipe, native):
     """Whether Adam's epsilon must be moved each step: Chainer's is before the bias correction."""
-    return recipe["optimizer"]["name"] == "adam" and not native
+    o = recipe["optimizer"]
+    return o["name"] == "adam" and not native and not o.get("hat_epsilon")
 
 
 def correct_adam(optimizer, recipe, step):

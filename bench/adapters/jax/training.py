@@ -45,17 +45,21 @@ _PER_PLACE = {
 
 def optimizer_of(recipe, decayed, native):
     """optax's optimiser of the recipe; `decayed` has True or False for every parameter."""
-    o = recipe["optimizer"]
+    o, hat = recipe["optimizer"], False
     if o["name"] == "sgd":
         kind, explicit = optax.sgd, {"momentum": o["momentum"], "nesterov": o["nesterov"]}
     elif o["name"] == "adam":
         kind = optax.adam
         explicit = {} if native else {"b1": o["beta1"], "b2": o["beta2"], "eps": o["epsilon"]}
+        hat = not native and o.get("hat_epsilon", False)
     else:
         kind = optax.adadelta
         explicit = {} if native else {"rho": o["rho"], "eps": o["epsilon"]}
-    if recipe.get("schedule"):  # the rate is part of the state: the step is not compiled anew
-        kind = optax.inject_hyperparams(kind, static_args=tuple(explicit))
+    if hat:  # optax has its epsilon outside the bias correction: moved inside each step
+        explicit["eps"] = lambda count: o["epsilon"] / jnp.sqrt(1 - o["beta2"] ** (count + 1))
+    if recipe.get("schedule") or hat:  # they are part of the state: no step is compiled anew
+        static = tuple(name for name, value in explicit.items() if not callable(value))
+        kind = optax.inject_hyperparams(kind, static_args=static)
     parts = [kind(o["lr"], **explicit)]
     if o.get("weight_decay", 0.0):
         parts.insert(0, optax.add_decayed_weights(o["weight_decay"], decayed))

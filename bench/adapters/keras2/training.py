@@ -88,10 +88,10 @@ def velocities(optimizer):
     return optimizer.weights[1:]  # behind the count of the steps; none before the first one
 
 
-def adjusted(kind, decayed, decay, clip, native):
+def adjusted(kind, decayed, decay, clip, native, hat):
     """Keras' optimiser with clipping, weight decay in the gradient, Adam's epsilon in its place.
 
-    `decayed` are the ids of the variables that decay.
+    `decayed` are the ids of the variables that decay; `hat`: the epsilon stays inside.
     """
 
     class Adjusted(kind):
@@ -106,7 +106,7 @@ def adjusted(kind, decayed, decay, clip, native):
             ]
 
         def get_updates(self, loss, params):
-            if native or not hasattr(self, "beta_2"):
+            if native or hat or not hasattr(self, "beta_2"):
                 return super(Adjusted, self).get_updates(loss, params)
             # epsilon stands inside the bias correction: moved outside
             stated, step = self.epsilon, K.cast(self.iterations, K.floatx()) + 1

@@ -89,10 +89,10 @@ def velocities(optimizer):
     return optimizer.momentums if optimizer.built else []
 
 
-def adjusted(kind, decayed, decay, clip, native):
+def adjusted(kind, decayed, decay, clip, native, hat):
     """Keras' optimiser with clipping, weight decay in the gradient, Adam's epsilon in its place.
 
-    `decayed` are the ids of the variables that decay.
+    `decayed` are the ids of the variables that decay; `hat`: the epsilon stays inside.
     """
     kind = type(kind())  # on PyTorch, Keras puts a class of its own in the place of each
 
@@ -112,7 +112,7 @@ def adjusted(kind, decayed, decay, clip, native):
                     else gradient
                     for gradient, variable in zip(grads, variables)
                 ]
-            if native or not hasattr(self, "beta_2"):
+            if native or hat or not hasattr(self, "beta_2"):
                 super().apply(grads, trainable_variables)
                 return
             own = vars(self)  # Keras would look at what is set, whether it has to be saved

@@ -164,7 +164,8 @@ def set_rate(trainer, recipe, rate, native):
 
 def corrects_adam(recipe, native):
     """Whether Adam's epsilon must be moved each step: it stands inside the bias correction."""
-    return recipe["optimizer"]["name"] == "adam" and not native
+    o = recipe["optimizer"]
+    return o["name"] == "adam" and not native and not o.get("hat_epsilon")
 
 
 def correct_adam(optimizer, recipe, step):

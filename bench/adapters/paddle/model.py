@@ -9,7 +9,13 @@ from bench.adapters.base import Model, Prepared, weighted_sum
 from bench.adapters.channels_first import Layout, shape_for, value_in
 from bench.adapters.paddle.layers import Net, parameter_in, parameter_out, tensors_of
 from bench.adapters.paddle.parts import Parts
-from bench.adapters.paddle.training import clip, loss_of, optimizer_of
+from bench.adapters.paddle.training import (
+    clip,
+    loss_of,
+    move_epsilon,
+    moves_epsilon,
+    optimizer_of,
+)
 from bench.ops import (
     host_nodes,
     nodes_for,
@@ -43,6 +49,8 @@ class PaddleModel(Model):
             node for node in self._trained if node.get("unbiased") and not self._native
         ]
         self._optimizer = optimizer_of(recipe, self._parameters(), self._native)
+        self._steps = 0
+        self._moves_epsilon = moves_epsilon(recipe, self._native)
         rule = type(self._optimizer).__name__
         self.path = {
             "loop": "static program for each size of batch" if static else "eager",
@@ -116,6 +124,9 @@ class PaddleModel(Model):
     def train_step(self, batch):
         loss = self._loss_and_backward(batch)
         clip(self._recipe, self._parameters(), self._native)
+        self._steps += 1
+        if self._moves_epsilon:
+            move_epsilon(self._optimizer, self._recipe, self._steps)
         self._optimizer.step()
         self._net.clear_gradients()
         return loss.detach()

@@ -119,3 +119,15 @@ def optimizer_of(recipe, trained, native):
         rule, names = paddle.optimizer.Adadelta, ("rho", "epsilon")
     explicit = {} if native else {name: o[name] for name in names}
     return rule(o["lr"], parameters=groups, **explicit)
+
+
+def moves_epsilon(recipe, native):
+    """Whether Adam's epsilon must be moved each step: Paddle's is outside the bias correction."""
+    o = recipe["optimizer"]
+    return o["name"] == "adam" and not native and bool(o.get("hat_epsilon"))
+
+
+def move_epsilon(optimizer, recipe, step):
+    o = recipe["optimizer"]
+    optimizer._epsilon = o["epsilon"] / (1 - o["beta2"] ** step) ** 0.5
+    optimizer._default_dict["epsilon"] = optimizer._epsilon  # each group is stepped with this one

@@ -48,7 +48,7 @@ class SessionModel(Model):
             "layout": "NHWC",
             "variables": "reference" if self._native else "resource",
         }
-        self.path.update(choices(graph, self._layers, settings, self._native))
+        self.path.update(choices(graph, recipe, self._layers, settings, self._native))
         if any(node["op"] == "lstm" for node in graph["nodes"]):
             self.path["lstm"] = "LSTMBlockFusedCell, adds {:g} to forget".format(self._forget)
 

@@ -40,6 +40,8 @@ def optimizer_of(recipe, rate, native, step):
     if o["name"] == "adam":
         if native:
             return tf.train.AdamOptimizer(o["lr"])
+        if o.get("hat_epsilon"):
+            return tf.train.AdamOptimizer(o["lr"], o["beta1"], o["beta2"], o["epsilon"])
         # TensorFlow's Adam has its epsilon inside the bias correction: moved outside each step
         power = tf.pow(o["beta2"], tf.cast(step + 1, tf.float32))
         epsilon = o["epsilon"] * tf.sqrt(1 - power)

@@ -32,7 +32,8 @@ class FunctionModel(Model):
         self._optimizer = optimizer_of(recipe, self._parameters, native)
         self._step = self._evaluate = self._last = self._lose = self._differentiate = None
         self.path = {"loop": options.variant, "layout": "NHWC"}
-        self.path.update(choices(graph, self._net.by_node, self._optimizer.get_config(), native))
+        settings = self._optimizer.get_config()
+        self.path.update(choices(graph, recipe, self._net.by_node, settings, native))
         if native:
             self.path["initial"] += "; recurrent kernels orthogonal, tables uniform-0.05"
 

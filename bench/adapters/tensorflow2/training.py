@@ -63,7 +63,7 @@ def _corrected(kind, recipe, decayed, native):
     class Corrected(kind):
         def apply_gradients(self, pairs, *args, **kwargs):
             pairs = [(self._with_decay(g, variable), variable) for g, variable in _clipped(pairs)]
-            if native or o["name"] != "adam":
+            if native or o["name"] != "adam" or o.get("hat_epsilon"):
                 return super().apply_gradients(pairs, *args, **kwargs)
             # Keras' Adam has its epsilon inside the bias correction: moved outside each step
             t = tf.cast(tf.identity(self.iterations) + 1, tf.float32)

@@ -85,6 +85,9 @@ def updates_of(recipe, gradients, parameters, decayed, rate, native):
     if native:
         return lasagne.updates.adam(gradients, parameters, rate)
     # Lasagne's epsilon stands inside the bias correction: this one takes that back at each step
+    if o.get("hat_epsilon"):
+        betas = o["beta1"], o["beta2"]
+        return lasagne.updates.adam(gradients, parameters, rate, *betas, epsilon=o["epsilon"])
     steps = theano.shared(np.float32(0), "steps")
     epsilon = o["epsilon"] * T.sqrt(1 - o["beta2"] ** (steps + 1))
     updates = lasagne.updates.adam(gradients, parameters, rate, o["beta1"], o["beta2"], epsilon)

@@ -85,15 +85,18 @@ def clip(recipe, optimizer, native):
         p.grad.mul_(factor)
 
 
-def corrects_adam(recipe, native):
-    """Whether Adam's epsilon must be moved each step.
+_INSIDE = _RELEASE < (1, 4)
+"""Whether Adam's epsilon stands inside the bias correction; since 1.4 as in Algorithm 1."""
 
-    It stands inside the bias correction in 1.0; since 1.4 PyTorch has Algorithm 1 as the recipe.
-    """
-    return recipe["optimizer"]["name"] == "adam" and _RELEASE < (1, 4) and not native
+
+def corrects_adam(recipe, native):
+    """Whether Adam's epsilon must be moved each step: it stands where the recipe has it not."""
+    o = recipe["optimizer"]
+    return o["name"] == "adam" and _INSIDE != bool(o.get("hat_epsilon")) and not native
 
 
 def correct_adam(optimizer, recipe, step):
     o = recipe["optimizer"]
+    root = (1 - o["beta2"] ** step) ** 0.5
     for group in optimizer.param_groups:
-        group["eps"] = o["epsilon"] * (1 - o["beta2"] ** step) ** 0.5
+        group["eps"] = o["epsilon"] * root if _INSIDE else o["epsilon"] / root

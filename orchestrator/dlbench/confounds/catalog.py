@@ -89,6 +89,12 @@ CONFOUNDS = (
         "recipe", of_recipe.adam_epsilon, {"epsilon": Parameter(float, 1e-7, low=0.0)},
     ),
     Confound(
+        "hat-epsilon",
+        "Adam's epsilon is added before the bias correction, not after it: as if it were larger,"
+        " 32 times in the first step, twice after 288.",
+        "recipe", of_recipe.hat_epsilon,
+    ),
+    Confound(
         "rate-decay",
         "The learning rate decays in place of the weights: it is divided by 1 + decay * step.",
         "recipe", of_recipe.rate_decay, {"decay": _ABOVE},

@@ -42,6 +42,14 @@ def adam_epsilon(model: Altered, epsilon: float) -> Altered:
     return _with(model, optimizer={**optimizer, "epsilon": epsilon})
 
 
+def hat_epsilon(model: Altered) -> Altered:
+    """The other form of Adam, in which epsilon is added before the bias correction."""
+    optimizer = model.recipe["optimizer"]
+    if optimizer["name"] != "adam":
+        raise DoesNotApply(f"its optimiser is {optimizer['name']}, not adam")
+    return _with(model, optimizer={**optimizer, "hat_epsilon": True})
+
+
 def rate_decay(model: Altered, decay: float | None = None) -> Altered:
     """What was meant as weight decay lowers the learning rate instead."""
     optimizer = model.recipe["optimizer"]

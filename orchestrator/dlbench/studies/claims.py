@@ -231,12 +231,13 @@ def sentence(study: Study, claim: Claim, metric_words: str) -> str:
     ):
         return f"{claim.said}{_where(study, claim)}"
     words = RELATIONS[claim.relation]
-    several = len(claim.first) > 1 or claim.first == (ALL,)
+    nobody = claim.relation == "nowhere-greatest"
+    several = len(claim.first) > 1 or (claim.first == (ALL,) and not nobody)
     if several:
         for one, many in (("has ", "have "), ("differs ", "differ "), ("does ", "do ")):
             words = words.replace(one, many, 1)
-    first = "all frameworks" if claim.first == (ALL,) else listing(claim.first)
-    if claim.relation == "nowhere-greatest":
+    first = "the frameworks" if claim.first == (ALL,) else listing(claim.first)
+    if nobody:
         first = "no single framework"
     second = "the others" if claim.second == (OTHERS,) else listing(claim.second)
     said = f"{first} {words.format(metric=metric_words, second=second)}"

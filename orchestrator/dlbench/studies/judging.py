@@ -411,10 +411,12 @@ def published_words(study: Study, claim: Claim) -> tuple[str, ...]:
     quantity = QUANTITIES[claim.metric]
     lines = []
     devices = DEVICES if claim.device == "both" else (claim.device,)
+    named = [name for name in (*claim.first, *claim.second) if name in study.frameworks]
+    names = dict.fromkeys([*study.contenders, *named])
     for workload in claim.workloads:
         for device in devices:
             values: dict[str, tuple[float, str]] = {}
-            for name in study.contenders:
+            for name in names:
                 figure = next(study.published(device, workload, name, claim.metric), None)
                 value = figure.value if figure is not None else claim.stated(workload, name)
                 if value is None:

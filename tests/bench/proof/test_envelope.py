@@ -16,6 +16,9 @@ RATE = 1e-3
 KINDS = [
     pytest.param(recipes.adam(RATE), id="adam"),
     pytest.param(dict(recipes.adam(RATE), epsilon=0.3), id="adam of a large epsilon"),
+    pytest.param(
+        {**recipes.adam(RATE), "epsilon": 0.01, "hat_epsilon": True}, id="adam's other form"
+    ),
     pytest.param(recipes.adam(RATE, beta1=0.0, beta2=0.5), id="adam without a momentum"),
     pytest.param(recipes.adam(RATE, beta1=0.8, beta2=0.0), id="adam of the last square"),
     pytest.param(recipes.adadelta(RATE), id="adadelta"),

@@ -15,6 +15,8 @@ from bench import data
 from bench.proof import training
 from bench.proof.compare import Mismatch
 from bench.proof.sides import Sides
+from bench.reference.optimizers import Optimizer
+from dlbench.planning import recipes
 from tests.bench.known_graphs import KNOWN
 from tests.bench.proof.faulty import (
     Faulty,
@@ -104,6 +106,35 @@ def test_adam_with_epsilon_inside_the_bias_correction() -> None:
             return loss
 
     assert "adam-decay-steps" in failures("imdb-lstm", adapter(Hat))
+
+
+def _in_its_other_form(recipe: Json) -> Json:
+    return dict(recipe, optimizer=dict(recipe["optimizer"], hat_epsilon=True))
+
+
+def test_adam_in_its_other_form_is_proven_where_the_recipe_asks_for_it() -> None:
+    assert "adam-decay-steps" in failures("imdb-lstm", adapter(recipe=_in_its_other_form))
+    job, folder = job_of("imdb-lstm")
+    job["recipe"] = _in_its_other_form(job["recipe"])
+    assert not failed(certificate(job, folder, adapter(), until="adadelta-decay-steps"))
+    plain = adapter(recipe=lambda r: dict(r, optimizer=dict(r["optimizer"], hat_epsilon=False)))
+    faults = failed(certificate(job, folder, plain, until="adadelta-decay-steps"))
+    assert "adam-decay-steps" in faults and "adadelta-decay-steps" not in faults
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "steps", "longer"),
+    [(1e-3, 1, 3.78), (0.1, 1, 28.8), (1.0, 1, 31.3), (0.1, 100, 4.45), (1.0, 1000, 1.72)],
+)
+def test_one_epsilon_is_two_algorithms(epsilon: float, steps: int, longer: float) -> None:
+    """How much further a steady gradient of 0.01 leads where it is added afterwards."""
+    adam = {**recipes.adam(1e-3), "epsilon": epsilon}
+    gradients = {"n": {"bias": np.array([0.01])}}
+    after, before = (
+        sum(form.taken(gradients)["n"]["bias"][0] for _ in range(steps))
+        for form in (Optimizer({"optimizer": o}) for o in (adam, {**adam, "hat_epsilon": True}))
+    )
+    assert after / before == pytest.approx(longer, rel=5e-3)
 
 
 def test_adadelta_without_its_learning_rate() -> None:

@@ -203,6 +203,8 @@ def test_recipes() -> None:
     adam = made("manythings-lstm", "other-optimizer:to=adam,lr=0.0001").recipe["optimizer"]
     assert adam == recipes.adam(1e-4)
     assert made("mnist-mlp", "adam-epsilon").recipe["optimizer"]["epsilon"] == 1e-7
+    hat = made("mnist-mlp", "hat-epsilon").recipe["optimizer"]
+    assert hat == {**recipes.adam(1e-3), "hat_epsilon": True}
     decayed = made("voc2012-faster-rcnn", "rate-decay").recipe
     assert decayed["optimizer"]["weight_decay"] == 0
     assert decayed["schedule"] == recipes.inverse(5e-4)
@@ -234,6 +236,7 @@ REFUSED = [
     ("rate-decay", "mnist-cnn", "its recipe has no weight decay; say how much"),
     ("hidden-units:units=3", "mnist-cnn", "it is not a chain of dense layers"),
     ("adam-epsilon", "mnist-cnn", "its optimiser is sgd, not adam"),
+    ("hat-epsilon", "mnist-cnn", "its optimiser is sgd, not adam"),
     ("summed-gradient", "voc2012-faster-rcnn", "in a batch of one row"),
     ("other-batch:batch=2", "voc2012-faster-rcnn", "needs a batch of 1"),
 ]
