@@ -184,8 +184,8 @@ def by_order(
                 )
             chosen[place] = name
     several = any(len(names) > 1 for names in kinds.values())
-    note = "Layers of one kind and shape were taken in their order: compare it." if several else ""
-    return Map("the graph's order", chosen, notes=(note,) if note else ())
+    note = "Layers of one kind and shape were taken in order: their names tell whether it is right."
+    return Map("the graph's order", chosen, notes=(note,) if several else ())
 
 
 def _fits(node: Node, module: Module, rules: LayoutRules) -> bool:
