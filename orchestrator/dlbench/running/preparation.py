@@ -51,6 +51,7 @@ def prepare_data(
                 lambda text: observer.preparing(Step("data", text)),
             )
             prepared[trial.workload] = data
+            _ = data.rows  # read while they are there: results are recorded by them
         used = trial.workload, trial.changes, trial.confounds, trial.rows, trial.share
         if used not in fitting:
             model = model_of(trial.workload, trial.changes, trial.confounds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,10 @@ def test_each_workload_gets_its_data(tmp_path: Path, monkeypatch: pytest.MonkeyP
     chosen = Choices(frameworks=("numpy",), data="synthetic", repeats=2)
     data = prepare_data(draft(chosen, "process").trials, CampaignObserver())
     assert {name: each.source for name, each in data.items()} == {"digits-cnn": "synthetic"}
+    shutil.rmtree(data["digits-cnn"].folder)
+    assert data["digits-cnn"].rows["train"] == 1438, (
+        "a trial that ends then is recorded all the same"
+    )
 
 
 def _prepared(folder: Path, **arrays: np.ndarray) -> PreparedData:
