@@ -43,7 +43,7 @@ def notices(
         names = list(dict.fromkeys(name for name, _ in contenders))
         yield f"GPU trials of {listing(names)} will end as `unsupported`. {refusal}"
     yield from _samples(trials)
-    yield from _large_batches(trials)
+    yield from _unfilled(trials)
     yield from _altered(trials)
     yield what_looks_do(looks) if looks else what_repeats_show(trials)
     if busy and (share := busy_share()) is not None and (sentence := busy_sentence(share)):
@@ -61,19 +61,32 @@ def _samples(trials: Sequence[Trial]) -> Iterator[str]:
         )
 
 
-def _large_batches(trials: Sequence[Trial]) -> Iterator[str]:
-    """Where a step has fewer rows than its recipe says."""
-    keys = ((t.workload, t.point, t.changes, t.confounds, t.rows, t.share) for t in trials)
-    for name, point, changes, confounds, most, share in dict.fromkeys(keys):
+def _unfilled(trials: Sequence[Trial]) -> Iterator[str]:
+    """Where the data or the budget are too small for what a recipe says."""
+    seen: set[tuple[object, ...]] = set()
+    for trial in trials:
+        name, changes, confounds = trial.workload, trial.changes, trial.confounds
+        key = name, trial.point, changes, confounds, trial.rows, trial.share
+        if key in seen:
+            continue
+        seen.add(key)
         recipe = model_of(name, changes, confounds).recipe
         data = datasets.find(workloads.find(name).dataset)
         whole = dict(zip(("train", "test"), data.rows, strict=True))
-        rows = rows_trained(recipe, (used_rows(whole, most, share, data.name) or whole)["train"])
-        if recipe["batch"] > rows:
-            which = f"{name} ({point})" if point else name
+        used = used_rows(whole, trial.rows, trial.share, data.name) or whole
+        rows, batch = rows_trained(recipe, used["train"]), recipe["batch"]
+        which = f"{name} ({trial.point})" if trial.point else name
+        if batch > rows:
             yield (
-                f"{which}: its batch of {recipe['batch']:,} is larger than the {rows:,} training"
-                " rows; each step has all of these."
+                f"{which}: its batch of {batch:,} is larger than the {rows:,} training rows; each"
+                " step has all of these."
+            )
+        steps = trial.steps or trial.epochs * math.ceil(rows / batch)
+        warmup = (recipe.get("schedule") or {}).get("warmup", 0)
+        if warmup > steps:
+            yield (
+                f"{which}: its schedule warms up for {warmup:,} steps, and there are {steps:,}: the"
+                " learning rate is never reached."
             )
 
 

@@ -57,4 +57,13 @@ def test_batches_that_the_data_do_not_fill_are_said(command: Command) -> None:
     assert "its batch of 32 is larger than the 19 training rows" in " ".join(
         command(*asked, *kept).out.split()
     )
-    assert "larger than" not in command(*asked).out
+    plain = command(*asked).out
+    assert "larger than" not in plain and "warms up" not in plain
+
+
+def test_a_warm_up_that_does_not_end_is_said(command: Command) -> None:
+    asked = ("plan", "numpy", "--repeats", "1", "--engine", "process", "--workload", "petrol-mlp",
+             "--epochs", "3", "--sweep", "schedule.name=cosine")  # fmt: skip
+    said = " ".join(command(*asked, "--sweep", "schedule.warmup=6,7").out.split())
+    assert said.count("warms up for") == 1
+    assert "warms up for 7 steps, and there are 6: the learning rate is never reached." in said
