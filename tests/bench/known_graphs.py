@@ -648,6 +648,38 @@ def maps_of_several_sizes() -> Pair:
     return _pair(g, "kinds", "heights", "steps", losses=losses)
 
 
+def odd_ends() -> Pair:
+    """Names made of other nodes' names and of their parameters'; lengths of two stacks of different
+    steps, which are embedded, too; windows far apart, and larger than the image; outputs without
+    parameters, and metrics of what no loss reads; inputs none reads; extremes of norms."""
+    g = Graph("odd-ends")
+    image, length = g.input("image", (5, 7, 2)), g.input("lstm_length", (), "int32")
+    words, rows = g.input("words", (4,), "int32"), g.input("rows", (6, 3))
+    known = g.input("file", (4,), "int32")
+    g.input("unread", (2, 2, 1))
+    g.lstm(g.embedding(words, 9, 3), 4, lengths=length, output="sequence", name="lstm")
+    g.lstm(rows, 4, lengths=length, initial=("lstm:c", "lstm:h"), name="lstm_h")
+    said = g.dense("lstm", 5, name="lstm_input")
+    x = g.batchnorm(g.concat("lstm_h", g.embedding(length, 5, 2), "lstm_h:c"), epsilon=1e9, keep=1,
+                    name="norm")  # fmt: skip
+    x = g.dense(g.dense(x, 4, name="norm_running"), 4, name="norm_running_kernel")
+    wide = g.conv2d(image, 3, (9, 4), padding=((6, 5), (3, 0)), stride=(40, 3), name="conv")
+    apart = g.maxpool(g.conv2d(image, 3, 1, stride=(9, 2), name="conv_kernel"), (1, 2), stride=9)
+    flat = g.concat(x, g.flatten(wide), g.flatten(apart), g.globalmaxpool(image))
+    out = g.dense(g.batchnorm(flat, epsilon=1e-12, keep=0, unbiased=False), 3, name="conv_bias")
+    losses = [
+        _head(g, said, "words_said", mask=known),
+        _head(g, out),
+        recipes.loss("smooth-l1", "lstm:c", "state", weight=1e-20),
+    ]
+    metrics = [
+        recipes.metric("mean-absolute-error", "relu1", "held_against", mask="counted"),
+        recipes.metric("accuracy", said, "words_said"),
+    ]
+    return _pair(g, said, g.relu(image), out, "lstm:c", losses=losses, metrics=metrics, batch=5,
+                 optimizer=recipes.adam(1e-3, epsilon=1e-20))  # fmt: skip
+
+
 def sparse_windows_of_several_sizes() -> Pair:
     """Windows apart, and over padding that does not count, of images whose size varies."""
     g = Graph("sized-windows")
@@ -693,7 +725,7 @@ CORNERS: tuple[Callable[[], Pair], ...] = (
     images_of_several_sizes,
     arrays_with_two_uses, heads_of_one_target, weights_that_are_an_input, sigmoid_of_a_sigmoid,
     softmaxes, maxima_behind_activations, maps_of_several_sizes,
-    sparse_windows_of_several_sizes,
+    sparse_windows_of_several_sizes, odd_ends,
     image_captions, coefficients_next_to_one,
 )  # fmt: skip
 KNOWN: dict[str, Callable[[], Pair]] = {make.__name__: make for make in (*ARCHITECTURES, *CORNERS)}

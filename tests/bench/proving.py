@@ -22,9 +22,11 @@ WORKER = Path(__file__).resolve().parents[2] / "scripts/prove_worker.py"
 _ROWS = 24
 
 
-def write_job(folder: Path, seed: int, *, adapter: str, variant: str, ops: int = 10) -> None:
+def write_job(
+    folder: Path, seed: int, *, adapter: str, variant: str, ops: int = 10, unusual: bool = True
+) -> None:
     """The job that proves the graph of this seed, with its data beside it."""
-    graph, recipe = drawn(Dice(seed), ops)
+    graph, recipe = drawn(Dice(seed), ops, unusual)
     write_graph(folder, graph, recipe, seed, adapter=adapter, variant=variant)
 
 

@@ -32,10 +32,11 @@ NAMES = (
     "grad", "data", "bias", "input", "output", "keys", "T", "params", "state", "lambda", "class",
     "dense1_1", "Dense1", "DENSE1", "x", "X", "conv2d_1", "a__b", "z_", "node_x", "None", "loss",
     "kernel", "gamma", "moving_mean", "module", "eval", "train", "shape", "dtype", "losses", "h",
-    "c", "inputs", "outputs", "model", "init", "apply", "variables", "hybrid_forward", "prefix",
-    "scope", "update", "copy", "add", "build", "built", "trainable", "n" * 120,
+    "c", "inputs", "outputs", "model", "init", "apply", "variables", "lstm1_input", "lstm1_h",
+    "dense1_bias", "batchnorm1_running", "file", "add", "build", "built", "trainable", "n" * 120,
 )  # fmt: skip
-"""Names that some framework, or Python, has a use of its own for; or differ by their case alone."""
+"""Names that some framework, Python or NumPy has a use of its own for; that differ by their case
+alone; or that are another node's with what a framework may put behind it."""
 TARGETS = ("label", "target", "y", "loss", "values", "training", "sample_weight", "mask", "index")
 """Names of data arrays that are no inputs."""
 
@@ -95,12 +96,14 @@ class _Drawing:
         return fitting[-1] if self.dice.chance(0.5) else self.dice.choice(fitting)
 
 
-def drawn(dice: Dice, ops: int = 10) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A graph and a recipe that fit each other."""
+def drawn(dice: Dice, ops: int = 10, unusual: bool = True) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A graph and a recipe that fit each other; `unusual`: the recipe may be one that few have."""
     for _ in range(100):
         try:
             graph = _graph(dice, ops)
             recipe = _recipe(dice, graph)
+            if unusual:
+                _make_unusual(dice, graph, recipe)
             recipes.check(graph, recipe)
             return graph, recipe
         except GraphError:
@@ -384,6 +387,44 @@ def _recipe(dice: Dice, graph: dict[str, Any]) -> dict[str, Any]:
         else None,
         evaluate=dice.choice((("test",), ("test", "train"))),
     )
+
+
+def _make_unusual(dice: Dice, graph: dict[str, Any], recipe: dict[str, Any]) -> None:
+    """Now and then what most recipes do not have."""
+    shapes = all_shapes(graph)
+    if dice.chance(0.1):
+        recipe["batch"] = dice.choice((4, 5, 23, 250))
+    if dice.chance(0.15):
+        recipe["augment"] = recipes.augmentation(flip=dice.chance(0.5), crop=dice.choice((1, 9)))
+    if dice.chance(0.15):
+        recipe["stopping"] = recipes.stopping(dice.integer(1, 2), validation=0.3)
+    if dice.chance(0.2):  # of an output that no loss need read, held against what no loss has
+        output, mask = dice.choice(graph["outputs"]), dice.choice((None, "counted"))
+        name = dice.choice(("accuracy", "perplexity", "mean-absolute-error"))
+        recipe["metrics"] = [recipes.metric(name, output, "held_against", mask=mask)]
+    if dice.chance(0.1):
+        spec = dice.choice(recipe["losses"]) if recipe["losses"] else {}
+        spec["weight"] = dice.choice((1e9, 1e-20))
+    if dice.chance(0.1):
+        _make_extreme(dice, recipe)
+    if not any(len(shapes[spec["name"]]) == 3 for spec in graph["inputs"]):
+        recipe["augment"] = None
+    if not recipe["metrics"]:
+        recipe["stopping"] = None
+
+
+_ENDS: dict[str, tuple[float, ...]] = {
+    "lr": (1e-20, 1e9), "momentum": (1e-20, 0.999999), "beta1": (1e-20, 0.999999),
+    "beta2": (1e-20, 0.999999), "rho": (1e-20, 0.999999), "epsilon": (1e-20, 1e9),
+    "weight_decay": (1e-20, 1e9), "clip": (1e-20, 1e9),
+}  # fmt: skip
+
+
+def _make_extreme(dice: Dice, recipe: dict[str, Any]) -> None:
+    """One number at an end of what the formats allow."""
+    optimizer = recipe["optimizer"]
+    key = dice.choice([key for key in _ENDS if key in optimizer or key == "clip"])
+    (recipe if key == "clip" else optimizer)[key] = dice.choice(_ENDS[key])
 
 
 def _schedule(dice: Dice) -> dict[str, Any]:

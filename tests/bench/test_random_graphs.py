@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bench import data, verify
+from bench import data, trial, verify
 from bench.adapters import numpy as adapter
+from bench.formats import Diverged, Events, read_job
 from bench.ops import OPS
 from dlbench.environments import releases
 from dlbench.planning import recipes
@@ -76,6 +78,26 @@ def failures(graph: dict[str, Any], recipe: dict[str, Any], seed: int) -> list[d
 def test_the_reference_is_certified_on_any_graph(source: st.DataObject) -> None:
     graph, recipe = drawn(ThrownByHypothesis(source), ops=5)
     assert failures(graph, recipe, 1) == []
+
+
+def test_what_is_drawn_trains_evaluates_saves_and_predicts(tmp_path: Path) -> None:
+    """A trial from its first step to the look at its end: what is certified must run, too."""
+    ends = Counter[str]()
+    for seed in range(SEED, SEED + 40):
+        folder = tmp_path / str(seed)
+        write_job(folder, seed, adapter="numpy", variant="numpy", ops=6)
+        changes = {"action": "train", "save": True, "inference": True}
+        job = json.loads((folder / "job.json").read_text())
+        (folder / "job.json").write_text(json.dumps({**job, **changes}))
+        job = read_job(str(folder / "job.json"))
+        try:
+            trial.run(job, str(folder), str(folder), adapter, Events(str(folder / "events.jsonl")))
+        except Diverged:
+            ends["diverged"] += 1
+            continue
+        last = json.loads((folder / "events.jsonl").read_text().splitlines()[-1])
+        ends["looked at" if "rows" in last["audit"] else last["audit"]["reason"]] += 1
+    assert ends["looked at"] >= 30, ends
 
 
 def test_the_draw_has_every_op_loss_and_optimiser() -> None:
@@ -165,7 +187,8 @@ def test_random_graphs_are_certified(name: str, tmp_path: Path) -> None:
     folders = []
     for seed in range(SEED, SEED + FEWER.get(name, GRAPHS)):
         folders.append(tmp_path / str(seed))
-        write_job(folders[-1], seed, adapter=release.adapter, variant=variant, ops=8)
+        run = {"adapter": release.adapter, "variant": variant, "unusual": name not in FEWER}
+        write_job(folders[-1], seed, ops=8, **run)
     results = list(prove(python, release, folders))
     assert [result["outcome"] for result in results] == ["ok"] * len(folders), [
         (Path(result["folder"]).name, result.get("reason"), result["failed"][:1])
