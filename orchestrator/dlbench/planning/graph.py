@@ -91,7 +91,7 @@ class Graph:
 
         `sizes` are the heights and widths that an image comes in, its own shape the first of them.
         """
-        ranks = {"float32": (1, 2, 3), "int32": (0, 1, 2)}
+        ranks, shape = {"float32": (1, 2, 3), "int32": (0, 1, 2)}, tuple(shape)
         if dtype not in ranks:
             raise GraphError(f"Input {name!r} has the dtype {dtype!r}; use float32 or int32.")
         if len(shape) not in ranks[dtype]:

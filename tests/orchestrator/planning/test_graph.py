@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -38,6 +40,19 @@ def test_state_of_an_lstm_can_be_passed_on() -> None:
     g.dense(g.concat("first:c", "second:h"), 2)
     with pytest.raises(GraphError, match="does not have 6 units"):
         g.lstm(x, 6, initial=("first:h", "first:c"))
+
+
+def test_lists_are_as_good_as_tuples() -> None:
+    def built(pair: type) -> dict[str, Any]:
+        g = Graph("g")
+        x = g.input("x", pair((4, 5, 1)))
+        x = g.conv2d(x, 2, pair((3, 2)), padding=pair((pair((1, 0)), pair((0, 0)))))
+        state = g.input("s", pair((3,)))
+        g.lstm(g.input("r", pair((2, 2))), 3, initial=pair((state, state)))
+        g.outputs(g.add(g.flatten(x), g.flatten(x)), "lstm1")
+        return g.to_json()
+
+    assert built(list) == built(tuple)
 
 
 def test_a_node_without_a_name_gets_one_that_is_free() -> None:
