@@ -25,7 +25,7 @@ from bench import (
 )
 from bench.adapters.base import Options
 from bench.confounds import Confounds
-from bench.formats import Diverged
+from bench.formats import Diverged, Invalid
 
 clock = time.monotonic
 _REPORTS = 10000
@@ -43,37 +43,47 @@ def run(job, data_folder, out, adapter, events, weights_path=None):
         given = {}
         if job.get("weights"):
             given = weights_file.read(weights_path, job["weights"], job["graph"])
+    loaded = None
     with events.phase("build"):
         model = adapter.build(job["graph"], job["recipe"], options)
         if job["setting"] == "matched":
             first = weights.initial_weights(job["graph"], job["seed"])
-            model.load(weights_file.over(first, given))
+            loaded = weights_file.over(first, given)
         elif given:  # the framework's own, but for those of the file
-            model.load(weights_file.over(model.weights(), given))
+            loaded = weights_file.over(model.weights(), given)
+        if loaded:
+            model.load(loaded)
         model.sync()
     path = dict(model.path, **splits["train"].described())
     if confounds.names:
         path["confounds"] = confounds.names
+    held = model.weights()
+    start = audit.Start(job, loaded, held, splits["train"])
     events.write(
         "model",
         parameters=weights.count(job["graph"]),
-        weights_sha256=weights.digest(model.weights()),
+        weights_sha256=weights.digest(held),
         path=path,
         **weights_file.described(job["graph"], given),
     )
+    first = loaded = held = None  # they may be large
     model = confounds.model(model)
     training = Training(job, model, splits, events, confounds)
     training.run()
     _write_arrays(os.path.join(out, "predictions.npz"), training.predictions)
     learnt = model.weights()
     digests = training.digests(learnt)
-    audited = audit.check(job, learnt, splits["test"], training.predictions)
+    audited = audit.check(
+        job, learnt, splits["test"], training.predictions, training.metrics, start,
+        training.first_loss,
+    )  # fmt: skip
     learnt = training.predictions = {}  # both are large
     found = after_training.measure(job, model, splits, events)
     found["metrics"] = dict(training.metrics, **found["metrics"])
     if job["save"]:
         with events.phase("save"):
-            found.update(_save(model, out))
+            # a confound that predicts in training mode moves running statistics
+            found.update(_save(model, out, None if confounds.names else digests["weights_sha256"]))
     if parts.wanted(job):  # the last: what is saved is as training left it
         with events.phase("parts", model.sync):
             found.update(parts.measure(job, model, splits["train"]))
@@ -119,7 +129,7 @@ class Training:
         # first step + warm-up must leave at least three quarters of a short run to be measured
         self._warm = 1 + min(self._recipe["warmup"], max(0, (self._steps_total - 1) // 4))
         self.epochs = self.steps = self.samples = 0
-        self.metrics, self.predictions, self.loss = {}, {}, None
+        self.metrics, self.predictions, self.loss, self.first_loss = {}, {}, None, None
         self._every = step_sample.every(self._steps_an_epoch, self._steps_total)
         self._began = self._reported = clock()
         self._stopping = Stopping(self._recipe) if self._recipe.get("stopping") else None
@@ -172,7 +182,7 @@ class Training:
     def _epoch(self, epoch):
         before = min(self.steps, self._warm)
         steps_ms, handles = [], []
-        self._data_s = 0.0
+        self._data_s, self._fed = 0.0, 0
         self._phase_start = started = clock()
 
         def on_step(handle, seconds):
@@ -196,6 +206,11 @@ class Training:
         train_s = clock() - started
         losses = self._model.losses(handles)
         _check_finite(losses, epoch)
+        if len(losses) != self._fed:
+            words = "{} steps in epoch {}, and there were {} batches"
+            raise Invalid(words.format(len(losses), epoch, self._fed))
+        if epoch == 1:
+            self.first_loss = losses[0]
         self._seen_losses.update(np.asarray(losses, "<f8").tobytes())
         self._evaluate()
         validation = self._validate(epoch)
@@ -235,6 +250,7 @@ class Training:
                 self._confounds.batch(batch), self._job["seed"], epoch, first
             )
             self.samples += len(rows)
+            self._fed += 1
             self._data_s += clock() - start
             yield batch
             start = clock()
@@ -295,11 +311,17 @@ def _write_arrays(path, arrays):
                 np.lib.format.write_array(member, np.asarray(value), allow_pickle=False)
 
 
-def _save(model, out):
-    """Keep the weights, in the canonical layout and as the framework does; how large that is."""
+def _save(model, out, learnt):
+    """Keep the weights, in the canonical layout and as the framework does; how large that is.
+
+    `learnt` is the digest of those that the trial ended with; None: they need not be the same.
+    """
+    kept = model.weights()
+    if learnt and weights.digest(kept) != learnt:
+        raise Invalid("the weights that are saved are not those that it ended with")
     flat = {
         node + "/" + name: value
-        for node, parameters in model.weights().items()
+        for node, parameters in kept.items()
         for name, value in parameters.items()
     }
     _write_arrays(os.path.join(out, "weights.npz"), flat)

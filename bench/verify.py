@@ -13,6 +13,7 @@ from bench import data
 from bench.formats import Unsupported
 from bench.proof import model, modes, serving, training, waiting
 from bench.proof.compare import Mismatch
+from bench.proof.course import course
 from bench.proof.sides import Sides
 from bench.trial import prepare
 
@@ -67,5 +68,6 @@ def _all(sides):
     yield "repeat", training.repeat
     yield "prediction", training.prediction
     yield "metrics", serving.measured
+    yield "course", course
     yield "sync", waiting.sync
     yield "seeds", model.seeds

@@ -211,12 +211,21 @@ def replaced(batch, which, others):
     return mixed
 
 
-def without_mask(batch, recipe):
-    """The batch with masks in which nothing counts; lengths or tokens that are masks stay."""
+def without_mask(batch, recipe, places=0):
+    """The batch with masks in which nothing counts, or so many places; lengths or tokens that are
+    masks stay."""
     masks = {spec["mask"] for spec in recipe["losses"] if spec["mask"]}
-    return {
-        n: np.zeros_like(v) if n in masks and v.dtype.kind == "f" else v for n, v in batch.items()
-    }
+    other = dict(batch)
+    for name, value in batch.items():
+        if name in masks and value.dtype.kind == "f":
+            other[name] = np.zeros_like(value)
+            other[name].flat[value.size // 2 : value.size // 2 + places] = 1
+    return other
+
+
+def repeated(batch, rows, first=0):
+    """So many rows, the batch's own over and over, from the row `first` on."""
+    return {name: value[(first + np.arange(rows)) % len(value)] for name, value in batch.items()}
 
 
 # ---- optimisers ---------------------------------------------------------------------------------

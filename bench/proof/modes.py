@@ -1,12 +1,10 @@
 """Checks of the two modes: what is on in training and off in evaluation."""
 
-import itertools
-
 import numpy as np
 
 from bench import weights
 from bench.ops import host_nodes
-from bench.proof import drawn
+from bench.proof import drawn, masks
 from bench.proof.compare import FLOOR, Mismatch, compare, compare_gradients, compare_values
 from bench.proof.noise import UNIT, Copies, largest
 from bench.proof.sides import ROWS
@@ -24,7 +22,6 @@ _TAKEN = 4
 _MOST_ROWS = 1000
 _MOST_AVERAGED = 3000000
 """Values of all nodes in all draws of the reference."""
-_SIGMAS = 6.0
 _EQUAL = 16 * UNIT
 """Relative: losses that are further apart than this are not the same number in float32."""
 _SIMULATED = 24
@@ -34,6 +31,11 @@ _DOUBT = 0.15
 _TOO_OFTEN = 0.85
 _CHANCE = 1e-6
 """Of a right model whose losses are all the same."""
+_LONG = 40
+"""Steps of an epoch in which dropout neither ends nor begins again."""
+_AGAIN = 0.05
+"""Of all pairs of its losses, how many more than chance makes equal may be so: a mask that comes
+again after up to a dozen steps makes as many."""
 
 
 def evaluation(sides):
@@ -52,6 +54,13 @@ def _evaluated(sides, graph, model):
         worst = max(worst, error)
         if not np.array_equal(first[name], again[name]):
             raise Mismatch("two evaluations of one batch differ", node=name)
+    if not host_nodes(graph):  # whose rows are regions
+        size = sides.own_rows()
+        got = model.predict(drawn.repeated(batch, size))
+        outputs = {name: wanted[name] for name in sides.graph["outputs"]}
+        when = "{} rows: ".format(size)
+        error = compare_values(graph, got, drawn.repeated(outputs, size), spreads, when)
+        worst = max(worst, error)
     if weights.digest(model.weights()) != weights.digest(sides.start()):
         raise Mismatch("evaluation changed the weights or the running statistics")
     return worst
@@ -68,8 +77,8 @@ def dropout(sides):
                 source = node["inputs"][0]
                 before = values[source] if source in values else batch[source]
                 pairs.append((node, before, values[node["name"]]))
-                worst = max(worst, _dropped(*pairs[-1]))
-        _dropped_by_own_masks(pairs)
+                worst = max(worst, masks.check_one(*pairs[-1]))
+        masks.check_pairs(pairs)
     _steps_drop(sides)
     _gradients_drop(sides)
     _gradients_scale(sides)
@@ -82,84 +91,49 @@ def _rows_to_count(sides):
     return max(_MANY, min(_COUNTED // fewest, _MOST_VALUES // values))
 
 
-def _dropped(node, before, after):
-    """How far the share of one node is from the stated one."""
-    name, rate = node["name"], node["rate"]
-    live = before != 0
-    kept = after != 0
-    if not live.any():
-        return 0.0
-    # in float32 a rate next to 1 is known to a unit, and what is kept to as much of 1 - rate
-    rounding = FLOOR["forward"] + UNIT / (1 - rate)
-    if not np.allclose(after[live & kept], before[live & kept] / (1 - rate), rounding, atol=0):
-        raise Mismatch("what is kept is not scaled by 1/(1-rate)", node=name)
-    share = 1 - float(kept[live].mean())
-    room = max(0.01, _SIGMAS * np.sqrt(rate * (1 - rate) / live.sum()))
-    if abs(share - rate) > room:
-        detail = "drops {:.3f}, stated {:.3f}".format(share, rate)
-        raise Mismatch(detail, abs(share - rate), room, name)
-    _dropped_apart(name, rate, live, kept)
-    return abs(share - rate)
-
-
-def _dropped_apart(name, rate, live, kept):
-    """Each value by itself: neighbours are dropped together no more often than by chance."""
-    wanted = rate * rate + (1 - rate) * (1 - rate)
-    for axis in range(live.ndim):
-        ahead, behind = ([slice(None)] * live.ndim for _ in range(2))
-        ahead[axis], behind[axis] = slice(1, None), slice(None, -1)
-        both = live[tuple(ahead)] & live[tuple(behind)]
-        count = int(both.sum())
-        if count < 100:
-            continue
-        same = float((kept[tuple(ahead)] == kept[tuple(behind)])[both].mean())
-        # neighbouring pairs share a value, so the count is worth about a third of itself
-        room = _SIGMAS * np.sqrt(wanted * (1 - wanted) * 3 / count)
-        if abs(same - wanted) > max(0.02, room):
-            words = "neighbours on axis {} are dropped together in {:.3f} of all cases, not {:.3f}"
-            raise Mismatch(words.format(axis, same, wanted), abs(same - wanted), room, name)
-
-
-def _dropped_by_own_masks(pairs):
-    """What a node drops does not depend on what nodes before it drop at the same places."""
-    for (other, *first), (node, *second) in itertools.combinations(pairs, 2):
-        (early, kept_early), (live, kept) = (
-            (before.ravel() != 0, after.ravel() != 0) for before, after in (first, second)
-        )
-        size = min(len(early), len(live))
-        for mask in (kept_early[:size], ~kept_early[:size]):
-            counted = early[:size] & live[:size] & mask
-            count, rate = int(counted.sum()), node["rate"]
-            if count < 100:
-                continue
-            share = 1 - float(kept[:size][counted].mean())
-            room = max(0.02, _SIGMAS * np.sqrt(rate * (1 - rate) / count))
-            if abs(share - rate) > room:
-                words = "drops {:.3f}, stated {:.3f}, of what {} drops or keeps alike"
-                detail = words.format(share, rate, other["name"])
-                raise Mismatch(detail, abs(share - rate), room, node["name"])
-
-
 def _steps_drop(sides):
     """Real training steps drop, too, each time and in each epoch something else."""
-    plain, to_drop, to_vary = _losses_with_dropout(sides)
+    batch = sides.batch()
+    plain, to_drop, to_vary, again = _losses_with_dropout(sides, batch)
     names = ", ".join(node["name"] for node in sides.dropouts)
     most = max(to_drop, to_vary)
     for what, take in (
-        ("epoch", lambda model: _of_epoch(model, sides.batch(), 2)[:1]),
-        ("step of an epoch", lambda model: _of_epoch(model, sides.batch(), max(most, 2))),
-        ("training step", lambda model: model.losses([model.train_step(sides.batch())])),
+        ("epoch", lambda model: _of_epoch(model, batch, 2)[:1]),
+        ("step of an epoch", lambda model: _of_epoch(model, batch, max(most, 2))),
+        ("training step", lambda model: model.losses([model.train_step(batch)])),
     ):
         losses = []
         while len(losses) < most and (len(losses) < 2 or len(set(losses)) == 1):
             model = sides.with_dropout()
-            model.predict(sides.batch())  # an evaluation in between must not leave its mode behind
+            model.predict(batch)  # an evaluation in between must not leave its mode behind
             losses += take(model)
-        if to_drop and max(abs(loss - plain) for loss in losses) <= FLOOR["loss"] * abs(plain):
-            detail = "the loss of a {} is {:.9g}, as without dropout".format(what, losses[0])
-            raise Mismatch(detail, node=names)
+        _has_dropped(what, losses, plain, to_drop, names)
         if to_vary and len(set(losses)) == 1:
             raise Mismatch("every {} drops the same".format(what), node=names)
+    losses = _of_epoch(sides.with_dropout(), batch, _LONG)
+    _has_dropped("late step", losses[-max(to_drop, 1) :], plain, to_drop, names)
+    counts = [losses.count(loss) for loss in set(losses)]
+    equal = sum(count * (count - 1) for count in counts) / float(_LONG * (_LONG - 1))
+    if to_vary and equal > 2 * again + _AGAIN:
+        words = "{:.0%} of {} steps of an epoch drop the same, by chance {:.0%}"
+        raise Mismatch(words.format(equal, _LONG, again), node=names)
+    _partial_batches_drop(sides, names)
+
+
+def _has_dropped(what, losses, plain, to_drop, names):
+    if to_drop and max(abs(loss - plain) for loss in losses) <= FLOOR["loss"] * abs(plain):
+        detail = "the loss of a {} is {:.9g}, as without dropout".format(what, losses[0])
+        raise Mismatch(detail, node=names)
+
+
+def _partial_batches_drop(sides, names):
+    small = {name: value[: sides.partial] for name, value in sides.batch().items()}
+    plain, to_drop, to_vary, _ = _losses_with_dropout(sides, small)
+    model = sides.with_dropout()
+    losses = _of_epoch(model, small, max(to_drop, to_vary, 1))
+    _has_dropped("smaller batch", losses, plain, to_drop, names)
+    if to_vary and len(set(losses)) == 1:
+        raise Mismatch("every smaller batch drops the same", node=names)
 
 
 def _gradients_drop(sides):
@@ -245,19 +219,20 @@ def _of_epoch(model, batch, steps):
     return model.losses(handles)
 
 
-def _losses_with_dropout(sides):
+def _losses_with_dropout(sides, batch):
     """(the loss without dropout, after how many losses like it, after how many equal ones it is not
-    chance), by the reference.
+    chance, how many of all pairs are equal by chance), by the reference.
 
     Where dropout hardly ever changes the loss, or mostly to the same value, as it drops what is
     zero in any case or one of very few values, no number of losses tells: 0.
     """
-    plain = sides.reference(sides.redrawn_plain).backward(sides.batch())[0]
+    plain = sides.reference(sides.redrawn_plain).backward(batch)[0]
     reference = sides.reference(sides.redrawn)
-    losses = [reference.backward(sides.batch())[0] for _ in range(_SIMULATED)]
+    losses = [reference.backward(batch)[0] for _ in range(_SIMULATED)]
     usual = sum(abs(loss - plain) <= 3 * FLOOR["loss"] * abs(plain) for loss in losses)
     equal = [sum(abs(other - loss) <= _EQUAL * abs(loss) for other in losses) for loss in losses]
-    return plain, _tries(usual), _tries(max(equal))
+    again = float(np.mean([count - 1 for count in equal])) / (_SIMULATED - 1)
+    return plain, _tries(usual), _tries(max(equal)), again
 
 
 def _tries(often):

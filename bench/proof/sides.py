@@ -20,6 +20,7 @@ from bench.proof.walk import HALF, Walk
 from bench.reference.layers import Context
 from bench.reference.model import Reference
 from bench.trial import options_of
+from bench.weights import is_frozen
 
 ROWS = 6
 """Rows of most batches: few, because the reference is slow; enough for batch normalisation."""
@@ -35,6 +36,8 @@ FEW = 8
 _TRIES = 12
 _GENTLER = 4
 """Times that the gentle steps may be tried, each time smaller."""
+_LARGE = 40.0
+"""Of an output that a loss reads: next to a certain one, float32 keeps nothing of a probability."""
 _MOST_VALUES = 40_000_000
 """Values that the reference may keep for one batch: a larger batch is proven with fewer rows."""
 
@@ -214,8 +217,13 @@ class Sides:
 
     @once
     def recipe_walk(self):
-        """Training with the recipe's optimiser: full batches, partial ones, one of its own size."""
+        """Training with the recipe's optimiser: full batches, partial ones, one of its own size.
+
+        Then one whose outputs are large, and one of a single row.
+        """
         sizes = [self.size] * STEPS + [self.partial] * (LONG - STEPS) + [self.own_rows()]
+        if not host_nodes(self.graph):
+            sizes += [self.size] + [1] * (not self.norms and self.recipe["batch"] > 1)
         in_loop = range(STEPS + 5, LONG, 10)
         return self._walk(self.at_start(), self.plain, self.recipe, sizes, 15, in_loop)
 
@@ -241,6 +249,14 @@ class Sides:
             recipe = dict(recipe, optimizer=dict(recipe["optimizer"], lr=slower))
         return walk
 
+    def forgetful(self):
+        """A model without dropout whose steps are short and remember nothing of those before."""
+        rate = self.recipes()["sgd"]["optimizer"]["lr"] / 100
+        optimizer = {"name": "sgd", "lr": rate, "momentum": 0.0, "nesterov": False}
+        recipe = dict(self.recipe, schedule=None, clip=None)
+        recipe["optimizer"] = dict(optimizer, weight_decay=0.0)
+        return self.loaded(self.plain, recipe)
+
     def optimizer_walk(self, name):
         """Training with another optimiser and other attributes."""
         recipe = self.recipes()[name]
@@ -255,11 +271,29 @@ class Sides:
             many = drawn.Batches(self.graph, self.recipe, 25).rows(MANY * self.size)
         walk = Walk(self, model, self.reference(graph, recipe), graph, recipe, many)
         for number, rows in enumerate(sizes):
+            if number == LONG + 1:
+                walk.leap(self._with_large_outputs(walk, batches))
             batch, clear = self.kept_from_kinks(walk.reference, batches, rows)
-            if number == 4 and rows == self.size:  # one in which no place counts
-                batch = drawn.without_mask(batch, self.recipe)
+            if number in (4, 5) and rows == self.size:  # no place counts, or a single one
+                batch = drawn.without_mask(batch, self.recipe, number - 4)
             walk.step(batch, clear, number in in_loop)
         return walk.ended()
+
+    def _with_large_outputs(self, walk, batches):
+        """The walk's weights, but for layers that losses read: their outputs are large.
+
+        A loss that is cut off, or a probability that is kept from 0 and 1, shows there alone.
+        """
+        values = walk.reference.activations(batches.rows(self.size), training=True)
+        larger = {node: dict(parameters) for node, parameters in walk.weights.items()}
+        for node in self.trained:
+            read = {spec["output"] for spec in self.recipe["losses"]}
+            if node["name"] in read and node["op"] in ("dense", "conv2d"):
+                factor = _LARGE / max(largest(values[node["name"]]), 1e-3)
+                for name, value in larger[node["name"]].items():
+                    if not is_frozen(node):
+                        larger[node["name"]][name] = (value * factor).astype(np.float32)
+        return larger
 
     @once
     def gentle_epoch(self, smaller=1):
@@ -281,6 +315,8 @@ class Sides:
         self._set_rate(model, recipe, 0)
         for part in (batches[:HALF], batches[HALF:]):
             model.predict(self.batch())
+            if not host_nodes(self.graph):  # whose rows are regions
+                model.predict(drawn.repeated(self.batch(), 1))
             model.train_epoch(iter(part), on_step)
             ends.append(model.weights())
             if len(ends) == 1:

@@ -1,9 +1,12 @@
 """Checks of training: each optimiser's formula, the loop, the last batch, repeatability."""
 
+import time
+
 import numpy as np
 
 from bench import data
 from bench.ops import host_nodes
+from bench.proof import drawn
 from bench.proof.compare import Mismatch, compare, compare_values
 from bench.proof.noise import FACTOR, UNIT, Copies, largest
 from bench.proof.sides import LONG, STEPS
@@ -23,8 +26,13 @@ def partial_batch(sides):
 
 
 def long_run(sides):
-    """Nothing changes later on: the learning rate, the coefficients, the optimiser's state."""
-    return dict(_each(sides.recipe_walk().parameters[STEPS:LONG]), detail="{} steps".format(LONG))
+    """Nothing changes later on: the learning rate, the coefficients, the optimiser's state.
+
+    Nor where outputs are large, nor in a batch of one row.
+    """
+    results = sides.recipe_walk().parameters
+    found = _each(results[STEPS:LONG] + results[LONG + 1 :])
+    return dict(found, detail="{} steps".format(LONG))
 
 
 def own_batch(sides):
@@ -64,7 +72,10 @@ _SMALLER = (1, 100)
 def batch_order(sides):
     """Every batch once, in the order that the seed gives."""
     _same_generator()
-    return _whatever_the_steps(sides, _same_losses)
+    found = _whatever_the_steps(sides, _same_losses)
+    if not host_nodes(sides.graph):
+        _long_epoch(sides)
+    return found
 
 
 def _whatever_the_steps(sides, check):
@@ -92,6 +103,95 @@ def _same_losses(walk, epoch, _start):
         when = "loss of batch {}: ".format(step + 1)
         worst = max(worst, compare([got], [wanted], "loss", spread=spread, when=when))
     return {"error": worst}
+
+
+_MANY = 24
+"""Batches of the long epoch: as many that a loop may read some ahead."""
+_APART = 1e-2
+"""Of how far a parameter goes in it: one batch in so many is more."""
+_TOLD = 0.5
+"""Of a step's time, the least that is told of it."""
+_clock = time.perf_counter
+
+
+def _long_epoch(sides):
+    """An epoch of many batches is as many single steps, each told when it is done, in its time."""
+    model, batches = sides.forgetful(), drawn.Batches(sides.graph, sides.recipe, 27)
+    rows = [batches.rows(sides.size) for _ in range(_MANY)] + [batches.rows(sides.partial)]
+    single, handles = [], []
+    for batch in map(model.prepared, rows):
+        start = _clock()
+        handles.append(model.train_step(batch))
+        model.sync()
+        single.append(_clock() - start)
+    wanted, ended = [model.losses([handle])[0] for handle in handles], model.weights()
+    model.load(sides.start())
+    handles, told, early = [], [], []
+    times = _Between()
+
+    def on_step(handle, seconds):
+        times.told()
+        handles.append(handle)
+        told.append(seconds)
+        if len(handles) in (2, _MANY - 1):  # as a trial does, once a second
+            early.append((len(handles) - 1, model.losses([handle])[0]))
+        times.began()
+
+    times.began()
+    model.train_epoch(times.served(rows), on_step)
+    late = _clock()
+    model.sync()
+    late = _clock() - late
+    losses = model.losses(handles)
+    if len(losses) != len(rows):
+        raise Mismatch("{} steps for {} batches".format(len(losses), len(rows)))
+    for step, (got, loss) in enumerate(zip(losses, wanted)):
+        when = "loss of batch {} of a long epoch: ".format(step + 1)
+        compare([got], [loss], "loss", spread=1e-4 * abs(loss), when=when)
+    for step, loss in early:
+        when = "loss of batch {}, asked for at once: ".format(step + 1)
+        compare([loss], [losses[step]], "loss", when=when)
+    _went_as_far(sides.start(), model.weights(), ended)
+    _told_in_time(*(float(np.median(each)) for each in (told, single, times.steps)), late=late)
+
+
+def _went_as_far(start, got, wanted):
+    for node, values in sorted(wanted.items()):
+        for name, value in sorted(values.items()):
+            here = start[node][name]
+            went, own = (each.astype(np.float64) - here for each in (value, got[node][name]))
+            room = 8 * UNIT * _MANY * (np.abs(here) + np.abs(value))
+            label, spread = "{}/{}".format(node, name), _APART * largest(went) / FACTOR
+            compare(own, went, "step", label, spread=spread, room=room, when="a long epoch: ")
+
+
+class _Between:
+    """The times between what is told of steps, without those that it takes to serve batches."""
+
+    def __init__(self):
+        self.steps, self._began, self._served = [], 0.0, 0.0
+
+    def served(self, batches):
+        for batch in batches:
+            start = _clock()
+            fresh = {name: value.copy() for name, value in batch.items()}
+            self._served += _clock() - start
+            yield fresh
+
+    def began(self):
+        self._began, self._served = _clock(), 0.0
+
+    def told(self):
+        self.steps.append(_clock() - self._began - self._served)
+
+
+def _told_in_time(told, single, between, late):
+    """A loop may be quicker than single steps, but what it tells is what its steps take."""
+    if told >= _TOLD * single or (told >= _TOLD * between and late <= _MANY * single / 4):
+        return
+    words = "a step is told to take {:.3g} ms; by itself it takes {:.3g} ms, in the loop {:.3g} ms"
+    detail = words.format(1e3 * told, 1e3 * single, 1e3 * between)
+    raise Mismatch(detail, told / single, _TOLD)
 
 
 _ORDER = [982, 400, 420, 557, 520, 397, 699, 910, 993, 214, 948, 706]
@@ -138,9 +238,25 @@ def prediction(sides):
     spreads = Copies(sides.plain, sides.recipe).values(learnt, sides.batch(), wanted)
     outputs = {name: wanted[name] for name in sides.graph["outputs"]}
     worst = compare_values(sides.graph, model.predict(sides.batch()), outputs, spreads)
-    if not host_nodes(sides.graph):  # whose rows are regions
-        last = {name: value[-1:] for name, value in sides.batch().items()}
-        alone = {name: value[-1:] for name, value in outputs.items()}
-        got = model.predict(last)
-        worst = max(worst, compare_values(sides.graph, got, alone, spreads, "one row: "))
-    return {"error": worst}
+    if host_nodes(sides.graph):  # whose rows are regions
+        return {"error": worst}
+    last = {name: value[-1:] for name, value in sides.batch().items()}
+    alone = {name: value[-1:] for name, value in outputs.items()}
+    got = model.predict(last)
+    worst = max(worst, compare_values(sides.graph, got, alone, spreads, "one row: "))
+    # two batches of the recipe's size, one after the other: neither may take the other's place
+    size, pairs = sides.own_rows(), []
+    for first in (0, 1):
+        got = model.predict(drawn.repeated(sides.batch(), size, first))
+        pairs.append((got, drawn.repeated(outputs, size, first)))
+    for got, wanted in pairs:
+        when = "one of two batches of {} rows: ".format(size)
+        worst = max(worst, compare_values(sides.graph, got, wanted, spreads, when))
+    # what was predicted for an array says nothing of what the array holds later
+    batch = drawn.repeated(sides.batch(), sides.size)
+    model.predict(batch)
+    for name, value in drawn.repeated(sides.batch(), sides.size, 1).items():
+        batch[name][...] = value
+    wanted, got = drawn.repeated(outputs, sides.size, 1), model.predict(batch)
+    when = "the same arrays with other rows: "
+    return {"error": max(worst, compare_values(sides.graph, got, wanted, spreads, when))}

@@ -101,6 +101,12 @@ class Walk:
         self.statistics.append(results[1])
         self.room = room if self.room is None else _combined(np.add, self.room, room)
 
+    def leap(self, weights):
+        """Go on from other weights; what the optimisers remember stays."""
+        self.model.load(weights)
+        self.weights = self.model.weights()
+        self.reference.load(self.weights)
+
     def _set_rate(self):
         """With a schedule, another learning rate for each step."""
         if self.recipe.get("schedule"):

@@ -55,10 +55,14 @@ class Reference(Model):
         loss, gradients, _ = self.backward(batch)
         return loss, gradients
 
-    def run_forward(self, batch):
+    def loss(self, batch):
+        """The loss of a training step alone."""
         values, _ = self._forward(batch, self._trained, Context(True, self._random))
-        for spec in self._recipe["losses"]:
-            self._loss_of(spec, values, batch)
+        losses = self._recipe["losses"]
+        return sum(spec["weight"] * self._loss_of(spec, values, batch)[0] for spec in losses)
+
+    def run_forward(self, batch):
+        self.loss(batch)
 
     def run_backward(self, batch):
         self.backward(batch)

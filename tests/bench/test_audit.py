@@ -147,3 +147,95 @@ def test_rounding_of_a_graph_that_makes_much_of_it_is_no_fault() -> None:
     assert audit.check(job, learnt, test, {"y": near})["error"] > 1e-3
     with pytest.raises(Invalid):
         audit.check(job, learnt, test, {"y": exact + 0.5 * np.abs(exact).max()})
+
+
+class NoUpdateInTheLastBatch(Reference):
+    """Of each epoch's last batch there is no loss."""
+
+    def losses(self, handles: Any) -> Any:
+        return super().losses(handles)[:-1] if len(handles) > 1 else super().losses(handles)
+
+
+class StaleInTheLastBatch(Reference):
+    """The last, smaller batch of an evaluation is predicted as the first rows of the one before."""
+
+    _before: Any = None
+
+    def predict(self, batch: Json) -> Json:
+        found = dict(super().predict(batch))
+        rows = len(found["logits"])
+        if self._before is not None and rows < 8:
+            return {name: value[:rows] for name, value in self._before.items()}
+        self._before = found
+        return found
+
+
+class LoadsHalf(Reference):
+    """What is loaded into the last layer is halved."""
+
+    def load(self, weights: Any) -> None:
+        kernel = weights["logits"]["kernel"] / 2
+        super().load(dict(weights, logits=dict(weights["logits"], kernel=kernel)))
+
+
+class FrozenLayersDrift(Reference):
+    def train_step(self, batch: Json) -> Any:
+        loss = super().train_step(batch)
+        self._weights["conv2d1"]["kernel"] *= np.float32(1.001)
+        return loss
+
+
+class LosesAClass(Reference):
+    """The loss of the first step is that of other labels."""
+
+    def train_step(self, batch: Json) -> Any:
+        return super().train_step(dict(batch, label=(batch["label"] + 1) % 3))
+
+
+@pytest.mark.parametrize(
+    ("model_class", "words"),
+    [
+        (NoUpdateInTheLastBatch, "2 steps in epoch 1, and there were 3 batches"),
+        (StaleInTheLastBatch, "not those of the weights that it ended with: logits is"),
+        (LoadsHalf, "not those that it was given: logits/kernel"),
+        (FrozenLayersDrift, "conv2d1/kernel does not learn, and yet it is not what it was"),
+    ],
+)
+def test_what_a_trial_may_not_do(tmp_path: Path, model_class: type[Reference], words: str) -> None:
+    graph = _job()["graph"]
+    next(node for node in graph["nodes"] if node["op"] == "conv2d")["frozen"] = True
+    with pytest.raises(Invalid, match=words):
+        _run(tmp_path, model_class, graph=graph)
+
+
+def _plain_job() -> Json:
+    g = Graph("plain")
+    g.outputs(g.dense(g.flatten(g.input("image", (6, 6, 2))), 3, name="logits"))
+    return _job(graph=g.to_json())
+
+
+def test_the_first_loss_is_that_of_the_first_batch(tmp_path: Path) -> None:
+    assert _run(tmp_path, Reference, graph=_plain_job()["graph"])["audit"]["rows"] == 8
+    with pytest.raises(Invalid, match="the loss of its first step is"):
+        _run(tmp_path, LosesAClass, graph=_plain_job()["graph"])
+
+
+def test_metrics_are_those_of_the_predictions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = metrics.evaluate
+
+    def kind(*given: Any) -> Any:
+        values, raw = plain(*given)
+        return {"accuracy": min(1.0, values["accuracy"] + 0.05)}, raw
+
+    monkeypatch.setattr(metrics, "evaluate", kind)
+    with pytest.raises(Invalid, match=r"its accuracy is .*, and that of its predictions"):
+        _run(tmp_path, Reference)
+
+
+@pytest.mark.parametrize("batch", [1, 3, 8])
+def test_batches_of_any_size_are_audited(tmp_path: Path, batch: int) -> None:
+    job = _plain_job()
+    recipe = dict(job["recipe"], batch=batch)
+    assert _run(tmp_path, Reference, graph=job["graph"], recipe=recipe)["audit"]["rows"] == 8
