@@ -11,7 +11,7 @@ from tests.bench.proof.faulty import Json
 from tests.bench.proof.test_faults_in_torch import certified, check_named
 from tests.bench.proving import write_graph
 
-pytestmark = pytest.mark.slow  # about fifty certificates
+pytestmark = pytest.mark.slow  # about eighty certificates
 FAULTS = {
     "norm_with_the_default_epsilon": ("vgg", "evaluation", "batchnorm1"),
     "norm_counts_twice": ("vgg", "batchnorm", "batchnorm1/mean"),
@@ -78,6 +78,21 @@ FAULTS = {
     "losses_are_told_in_float16": ("lenet", "loss", "dense3"),
     "momentum_is_kept_in_bfloat16": ("alexnet", "recipe-steps", None),
     "a_new_rate_makes_a_new_optimizer": ("preactivation_bottlenecks", "recipe-steps", None),
+    "predictions_share_one_buffer": ("lenet", "prediction", "dense3"),
+    "predictions_are_kept_by_array": ("lenet", "prediction", "dense3"),
+    "a_prediction_of_one_row_resets_the_optimizer": ("lenet", "repeat", None),
+    "batches_behind_the_sixth_change_places": ("lenet", "batch-order", None),
+    "updates_behind_the_eighth_batch_are_lost": ("lenet", "batch-order", None),
+    "steps_are_told_a_tenth_of_their_time": ("lenet", "batch-order", None),
+    "steps_are_taken_while_batches_are_prepared": ("lenet", "batch-order", None),
+    "batches_of_one_row_are_left_out": ("lenet", "long-run", None),
+    "a_single_place_counts_half": ("encoder_decoder", "loss", "logits"),
+    "logits_are_cut_off_at_fifteen": ("lenet", "loss", "dense3"),
+    "four_masks_take_turns": ("dropout_between_relus", "dropout", None),
+    "dropout_ends_after_thirty_steps": ("dropout_between_relus", "dropout", None),
+    "small_batches_have_one_mask": ("dropout_between_relus", "dropout", None),
+    "masks_come_again_after_sixty_rows": ("dropout_between_relus", "dropout", None),
+    "the_first_channel_is_never_dropped": ("dropout_between_relus", "dropout", None),
     "none": ("vgg", None, None),
 }  # fmt: skip
 

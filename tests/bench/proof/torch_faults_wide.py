@@ -5,6 +5,7 @@ python torch_faults_wide.py REQUESTS     prints, for each of [fault, job, data],
 
 import functools
 import sys
+import time
 from pathlib import Path
 
 import torch
@@ -635,6 +636,176 @@ def a_new_rate_makes_a_new_optimizer():
         self._optimizer.state.clear()
 
     Model.set_rate = forgetful
+
+
+# ---- what shows late, in many batches, or in few -------------------------------------------------
+
+
+def predictions_share_one_buffer():
+    plain = Model.predict
+
+    def reusing(self, batch):
+        kept = self.__dict__.setdefault("kept", {})
+        for name, value in plain(self, batch).items():
+            kept.setdefault((name, value.shape), value.copy())[...] = value
+        rows = len(next(iter(batch.values())))
+        return {name: value for (name, shape), value in kept.items() if shape[0] == rows}
+
+    Model.predict = reusing
+
+
+def predictions_are_kept_by_array():
+    plain, step, load = Model.predict, Model.train_step, Model.load
+
+    def remembering(self, batch):
+        key = tuple(id(value) for _, value in sorted(batch.items()))
+        kept = self.__dict__.setdefault("kept", {})
+        if key not in kept:
+            kept[key] = plain(self, batch), batch
+        return kept[key][0]
+
+    def forgetting(function):
+        def run(self, given):
+            self.kept = {}
+            return function(self, given)
+
+        return run
+
+    Model.predict, Model.train_step, Model.load = remembering, forgetting(step), forgetting(load)
+
+
+def a_prediction_of_one_row_resets_the_optimizer():
+    plain = Model.predict
+
+    def forgetful(self, batch):
+        if len(next(iter(batch.values()))) == 1:
+            self._optimizer.state.clear()
+        return plain(self, batch)
+
+    Model.predict = forgetful
+
+
+def _in_epochs(wrong):
+    """Decorates `wrong(model, batches, on_step)`: the loop from now on."""
+
+    def plant():
+        Model.train_epoch = wrong
+
+    plant.__name__ = wrong.__name__
+    return plant
+
+
+@_in_epochs
+def batches_behind_the_sixth_change_places(self, batches, on_step):
+    batches = list(batches)
+    batches[6:] = reversed(batches[6:])
+    for batch in map(self.prepared, batches):
+        start = time.monotonic()
+        handle = self.train_step(batch)
+        on_step(handle, time.monotonic() - start)
+
+
+@_in_epochs
+def updates_behind_the_eighth_batch_are_lost(self, batches, on_step):
+    for number, batch in enumerate(map(self.prepared, batches)):
+        start, now = time.monotonic(), self.weights()
+        handle = self.train_step(batch)
+        if number > 8:
+            self.load(now)
+        on_step(handle, time.monotonic() - start)
+
+
+@_in_epochs
+def steps_are_told_a_tenth_of_their_time(self, batches, on_step):
+    for batch in map(self.prepared, batches):
+        start = time.monotonic()
+        handle = self.train_step(batch)
+        on_step(handle, (time.monotonic() - start) / 10)
+
+
+@_in_epochs
+def steps_are_taken_while_batches_are_prepared(self, batches, on_step):
+    for batch in batches:
+        handle = self.train_step(self.prepared(batch))
+        start = time.monotonic()
+        on_step(handle, time.monotonic() - start)
+
+
+def batches_of_one_row_are_left_out():
+    plain = Model.train_step
+
+    def lazy(self, batch):
+        if len(next(iter(batch.values()))) > 1:
+            return plain(self, batch)
+        return self._loss_of(self._tensors(batch)).detach()
+
+    Model.train_step = lazy
+
+
+@_loss
+def a_single_place_counts_half(plain, spec, values, batch):
+    if not spec["mask"] or spec.get("divisor"):
+        return plain(spec, values, batch)
+    count = max(float(batch[spec["mask"]].sum()), 2.0)
+    return plain(dict(spec, divisor=count), values, batch)
+
+
+@_loss
+def logits_are_cut_off_at_fifteen(plain, spec, values, batch):
+    cut = torch.clamp(values[spec["output"]], -15, 15)
+    return plain(spec, dict(values, **{spec["output"]: cut}), batch)
+
+
+def _masks(wrong):
+    """Decorates `wrong(dropout, x, ones)`: the mask of a dropout in training."""
+
+    def plant():
+        def forward(self, x):
+            if not (self.training and self.p):
+                return x
+            self.calls = getattr(self, "calls", 0) + 1
+            return x * wrong(self, x) / (1 - self.p)
+
+        nn.Dropout.forward = forward
+
+    plant.__name__ = wrong.__name__
+    return plant
+
+
+def _drawn(dropout, shape, seed=None):
+    generator = torch.Generator()
+    generator.manual_seed(int(torch.randint(1 << 30, ())) if seed is None else seed)
+    return (torch.rand(shape, generator=generator) >= dropout.p).float()
+
+
+@_masks
+def four_masks_take_turns(dropout, x):
+    return _drawn(dropout, x.shape, dropout.calls % 4)
+
+
+@_masks
+def dropout_ends_after_thirty_steps(dropout, x):
+    dropout.calls -= not torch.is_grad_enabled()
+    return _drawn(dropout, x.shape) if dropout.calls <= 30 else torch.ones_like(x) * (1 - dropout.p)
+
+
+@_masks
+def small_batches_have_one_mask(dropout, x):
+    return _drawn(dropout, x.shape, 5 if len(x) == 3 else None)
+
+
+@_masks
+def masks_come_again_after_sixty_rows(dropout, x):
+    return _drawn(dropout, x[:60].shape).repeat((-(-len(x) // 60),) + (1,) * (x.dim() - 1))[
+        : len(x)
+    ]
+
+
+@_masks
+def the_first_channel_is_never_dropped(dropout, x):
+    mask = _drawn(dropout, x.shape)
+    mask[:, 0] = 1
+    return mask
 
 
 if __name__ == "__main__":
