@@ -37,7 +37,7 @@ def _right(output, target):
 def _surprise(output, target):
     rows = output.reshape(-1, output.shape[-1])
     above = rows - rows.max(axis=1)[:, None]
-    own = above[np.arange(len(rows)), target.reshape(-1)]
+    own = above[np.arange(len(rows)), target.reshape(-1).astype(np.int64)]
     return np.log(np.exp(above).sum(axis=1)) - own
 
 

@@ -11,8 +11,8 @@ from bench.proof.sides import ROWS
 
 _MANY = 40 * ROWS
 """Rows, at least, to count what dropout drops."""
-_COUNTED = 12000
-"""Values of each node to count: with fewer, a share that is wrong by 0.04 could be chance."""
+_COUNTED = 40000
+"""Values of each node to count: with fewer, a share that is wrong by 0.02 could be chance."""
 _MOST_VALUES = 4000000
 """Values of all nodes that are kept for it."""
 _AVERAGED = 12

@@ -251,7 +251,7 @@ class Sides:
 
     def forgetful(self):
         """A model without dropout whose steps are short and remember nothing of those before."""
-        rate = self.recipes()["sgd"]["optimizer"]["lr"] / 100
+        rate = self.gentle_walk().recipe["optimizer"]["lr"] / 100
         optimizer = {"name": "sgd", "lr": rate, "momentum": 0.0, "nesterov": False}
         recipe = dict(self.recipe, schedule=None, clip=None)
         recipe["optimizer"] = dict(optimizer, weight_decay=0.0)

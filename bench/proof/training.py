@@ -145,24 +145,33 @@ def _long_epoch(sides):
     losses = model.losses(handles)
     if len(losses) != len(rows):
         raise Mismatch("{} steps for {} batches".format(len(losses), len(rows)))
+    walk = sides.gentle_walk()
+    usual, rounding = float(np.median(np.abs(wanted))), max(walk.loss_spreads)
     for step, (got, loss) in enumerate(zip(losses, wanted)):
-        when = "loss of batch {} of a long epoch: ".format(step + 1)
-        compare([got], [loss], "loss", spread=1e-4 * abs(loss), when=when)
+        spread, when = 1e-4 * max(abs(loss), usual) + rounding, "loss of batch {} of a long epoch: "
+        compare([got], [loss], "loss", spread=spread, when=when.format(step + 1))
     for step, loss in early:
         when = "loss of batch {}, asked for at once: ".format(step + 1)
         compare([loss], [losses[step]], "loss", when=when)
-    _went_as_far(sides.start(), model.weights(), ended)
+    _went_as_far(walk, sides.start(), model.weights(), ended)
     _told_in_time(*(float(np.median(each)) for each in (told, single, times.steps)), late=late)
 
 
-def _went_as_far(start, got, wanted):
+def _went_as_far(walk, start, got, wanted):
+    """`walk`: of longer steps, whose room for rounding is many times that of these."""
     for node, values in sorted(wanted.items()):
+        went = {
+            name: value.astype(np.float64) - start[node][name] for name, value in values.items()
+        }
+        furthest = 0.01 * max(largest(value) for value in went.values())
         for name, value in sorted(values.items()):
-            here = start[node][name]
-            went, own = (each.astype(np.float64) - here for each in (value, got[node][name]))
-            room = 8 * UNIT * _MANY * (np.abs(here) + np.abs(value))
-            label, spread = "{}/{}".format(node, name), _APART * largest(went) / FACTOR
-            compare(own, went, "step", label, spread=spread, room=room, when="a long epoch: ")
+            room = 8 * UNIT * _MANY * (np.abs(start[node][name]) + np.abs(value))
+            room = room + 0.1 * walk.room.get(node, {}).get(name, 0.0)
+            own = got[node][name].astype(np.float64) - start[node][name]
+            label, spread = "{}/{}".format(node, name), max(largest(went[name]), furthest)
+            spread *= _APART / FACTOR
+            when = "a long epoch: "
+            compare(own, went[name], "step", label, spread=spread, room=room, when=when)
 
 
 class _Between:

@@ -80,7 +80,7 @@ FAULTS = {
     "a_new_rate_makes_a_new_optimizer": ("preactivation_bottlenecks", "recipe-steps", None),
     "predictions_share_one_buffer": ("lenet", "prediction", "dense3"),
     "predictions_are_kept_by_array": ("lenet", "prediction", "dense3"),
-    "a_prediction_of_one_row_resets_the_optimizer": ("lenet", "repeat", None),
+    "a_prediction_of_one_row_resets_the_optimizer": ("lenet", "batch-order", None),
     "batches_behind_the_sixth_change_places": ("lenet", "batch-order", None),
     "updates_behind_the_eighth_batch_are_lost": ("lenet", "batch-order", None),
     "steps_are_told_a_tenth_of_their_time": ("lenet", "batch-order", None),
