@@ -54,6 +54,8 @@ def _evaluated(sides, graph, model):
         worst = max(worst, error)
         if not np.array_equal(first[name], again[name]):
             raise Mismatch("two evaluations of one batch differ", node=name)
+    if weights.digest(model.weights()) != weights.digest(sides.start()):
+        raise Mismatch("evaluation changed the weights or the running statistics")
     if not host_nodes(graph):  # whose rows are regions
         size = sides.own_rows()
         got = model.predict(drawn.repeated(batch, size))
@@ -61,8 +63,6 @@ def _evaluated(sides, graph, model):
         when = "{} rows: ".format(size)
         error = compare_values(graph, got, drawn.repeated(outputs, size), spreads, when)
         worst = max(worst, error)
-    if weights.digest(model.weights()) != weights.digest(sides.start()):
-        raise Mismatch("evaluation changed the weights or the running statistics")
     return worst
 
 

@@ -396,7 +396,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault("smaller batches are predicted as the one before", FillsPredictions,
           ("prediction", "metrics")),
     Fault("predictions are remembered", RemembersPredictions, ("prediction",)),
-    Fault("predictions of a larger batch are cut off", PredictsSixRows, ("metrics",)),
+    Fault("predictions of a larger batch are cut off", PredictsSixRows,
+          ("evaluation", "prediction", "metrics")),
     Fault("weights are given as references", GivesReferences, ("batchnorm", *STEPS)),
     Fault(
         "biases are not loaded", LoadsWithoutBiases, ("initial-weights",),
