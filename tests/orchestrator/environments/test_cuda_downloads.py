@@ -233,6 +233,7 @@ def test_two_at_once_wait_for_each_other_and_say_so(server: Server) -> None:
         for other in others:
             other.start()
         while sum(step.stage == "wait" for step in steps) < 3:
+            assert all(other.is_alive() for other in others)
             time.sleep(0.01)
     for other in others:
         other.join(30)
