@@ -75,12 +75,31 @@ def _for_keras(spec, output, masked):
     return tf.reshape(output, [-1, int(np.prod(output.shape[1:])) // values, values])
 
 
+class Epoch:
+    """What a dataset yields: the examples of one epoch."""
+
+    steps = None
+    """How many there are, as soon as the last one is handed out."""
+
+    def __init__(self, examples):
+        self.ahead = list(itertools.islice(examples, 2))  # TensorFlow 2.1 begins anew after a look
+        self._rest = examples
+
+    def examples(self):
+        current, count = self.ahead[0], 1
+        for following in itertools.chain(self.ahead[1:], self._rest):
+            yield current
+            current, count = following, count + 1
+        self.steps = count
+        yield current
+
+
 class FitModel(FunctionModel):
     """Keras' own loop: compile and fit, one fit call an epoch."""
 
     def __init__(self, graph, recipe, options):
         super().__init__(graph, recipe, options)
-        self._losses = recipe["losses"]
+        self._losses, self._dataset = recipe["losses"], None
         self._masked = any(spec["mask"] for spec in self._losses)
         temporal = {"sample_weight_mode": "temporal"} if self._masked and RELEASE < (2, 2) else {}
         self._keras = Trained(self._net, graph, recipe)
@@ -106,7 +125,7 @@ class FitModel(FunctionModel):
         return kept[0]
 
     def train_epoch(self, batches, on_step):
-        net, known = self._keras, {"steps": None}
+        net = self._keras
 
         class Steps(tf.keras.callbacks.Callback):
             def on_train_batch_begin(self, batch, logs=None):
@@ -118,20 +137,13 @@ class FitModel(FunctionModel):
                 on_step(loss, time.monotonic() - self.began)
                 if KERAS_3:
                     # Keras 3 would begin one step more, find no data, and count it all the same
-                    net.stop_training = batch + 1 == known["steps"]
+                    net.stop_training = batch + 1 == epoch.steps
 
-        def examples():
-            current, count = ahead[0], 1
-            for following in itertools.chain(ahead[1:], rest):
-                yield current
-                current, count = following, count + 1
-            known["steps"] = count  # told before the last is handed out
-            yield current
-
-        rest = map(self._as_keras, batches)
-        ahead = list(itertools.islice(rest, 2))  # TensorFlow 2.1 begins anew after a first look
-        dataset = _dataset(examples, self._specs(ahead[0]))
-        net.fit(dataset, epochs=1, verbose=0, shuffle=False, callbacks=[Steps()])
+        epoch = self._epoch = Epoch(map(self._as_keras, batches))
+        if self._dataset is None:  # one for all epochs: each is traced anew
+            specs = self._specs(epoch.ahead[0])
+            self._dataset = _dataset(lambda: self._epoch.examples(), specs)
+        net.fit(self._dataset, epochs=1, verbose=0, shuffle=False, callbacks=[Steps()])
 
     def _specs(self, example):
         """The specs of what `_as_keras` makes, batches and sizes that vary left open."""
