@@ -708,6 +708,15 @@ def heads_of_one_target() -> Pair:
     return _pair(g, "a", "b", "c", losses=losses)
 
 
+def labels_beside_images_of_several_sizes() -> Pair:
+    """A class for each step of a sequence: its labels are not of an image, whose size varies."""
+    g = Graph("beside")
+    x = g.globalavgpool(g.input("image", (2, 2, 2), sizes=((2, 2), (5, 1))))
+    steps = g.dense(g.input("steps", (6, 3)), 5)
+    losses = [_head(g, steps), recipes.loss("mean-squared-error", x, "mean")]
+    return _pair(g, steps, x, losses=losses, batch=1)
+
+
 ARCHITECTURES: tuple[Callable[[], Pair], ...] = (
     lenet, alexnet, vgg, resnet18, preactivation_bottlenecks, densenet, inception, squeezenet,
     unet_without_upsampling, mixer, encoder_decoder, two_towers, many_heads, language_model,
@@ -722,7 +731,7 @@ CORNERS: tuple[Callable[[], Pair], ...] = (
     norm_of_equal_rows, norms_in_a_row, norms_of_close_values, steep_beside_flat,
     large_from_the_start, small_dropout, dropout_between_relus, uneven_paddings,
     small_gradients_clipped, extreme_attributes, narrow_shortcuts, narrow_concatenations,
-    images_of_several_sizes,
+    images_of_several_sizes, labels_beside_images_of_several_sizes,
     arrays_with_two_uses, heads_of_one_target, weights_that_are_an_input, sigmoid_of_a_sigmoid,
     softmaxes, maxima_behind_activations, maps_of_several_sizes,
     sparse_windows_of_several_sizes, odd_ends,

@@ -151,7 +151,9 @@ class FitModel(FunctionModel):
         def open_spec(value):
             if self._masked and sizes_of(self._graph):  # [rows, places, …]
                 return tf.TensorSpec([None, None] + list(value.shape[2:]), value.dtype)
-            return self._open_spec(None, value)
+            shape = list(self._open_spec(None, value).shape)
+            shape[1:] = shape[1:-1] + list(value.shape[1:][-1:])  # classes or values: never a size
+            return tf.TensorSpec(shape, value.dtype)
 
         inputs = {name: self._open_spec(name, value) for name, value in example[0].items()}
         return (inputs,) + tf.nest.map_structure(open_spec, example[1:])
