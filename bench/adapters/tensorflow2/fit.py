@@ -119,6 +119,9 @@ class FitModel(FunctionModel):
         )
         self.path["xla"] = bool(getattr(self._keras, "jit_compile", False))
 
+    def prepared(self, batch):
+        return batch  # fit fetches within its step, and makes tensors of NumPy's arrays
+
     def train_step(self, batch):
         kept = []
         self.train_epoch([batch], lambda handle, seconds: kept.append(handle))

@@ -213,5 +213,5 @@ def _several(values: Iterable[Any], words: str = "{}") -> str:
     if not known:
         return ""
     # All digits of a whole number: 60000 rows are not 6e+04.
-    number = " to ".join(f"{value:.12g}" for value in dict.fromkeys((known[0], known[-1])))
+    number = " to ".join(f"{value:,.12g}" for value in dict.fromkeys((known[0], known[-1])))
     return words.format(number, s="" if number == "1" else "s")

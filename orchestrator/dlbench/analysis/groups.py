@@ -277,7 +277,7 @@ def _conditions(row: Row) -> Conditions:
     scale = [count(row["budget_epochs"], "epoch") if steps is None else count(steps, "step")]
     scale += [f"batch {row['batch']}"]
     scale += [count(threads, "thread")] if threads is not None else []
-    scale += [f"{cpus:g} cores"] if cpus is not None else []
+    scale += [f"{cpus:g} {'core' if cpus == 1 else 'cores'}"] if cpus is not None else []
     scale += [f"{memory / 2**20:g} MiB"] if memory is not None else []
     scale += [f"{rows:,} rows"] if rows is not None else []
     scale += [change for change in row["changes"].split() if not change.startswith("batch=")]

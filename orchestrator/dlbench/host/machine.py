@@ -142,7 +142,8 @@ def cautions(machines: Mapping[str, Mapping[str, Any]]) -> list[str]:
         which = f"Machine {digest[:6]}" if len(machines) > 1 else "The machine"
         if isinstance(load, int | float) and isinstance(cores, int | float) and load > 0.5 * cores:
             sentences.append(
-                f"{which} was busy when the campaign began: load {load:g} on {cores:g} cores."
+                f"{which} was busy when the campaign began: load {load:g} on {cores:g}"
+                f" {'core' if cores == 1 else 'cores'}."
                 " Times from a busy machine scatter more and are longer."
             )
     return sentences

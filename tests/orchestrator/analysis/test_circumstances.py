@@ -49,9 +49,9 @@ def test_what_is_so_of_some_trials_is_not_said_of_all(tmp_path: Path) -> None:
     few = Cell("c@1", [1.0, 1.1], rows=1_234_567)
     said = circumstances(_groups(tmp_path, whole, cut, few))
     assert said[1] == "10 epochs or 1 step"
-    assert any(word.startswith("some 1234567 training and") for word in said)
+    assert any(word.startswith("some 1,234,567 training and") for word in said)
     cautions = list(cautions_of(_groups(tmp_path / "b", whole, cut, few)))
     assert cautions[0].startswith("Some training was cut to 1 step:")
-    assert cautions[1].startswith("In some trials only 1234567 training and")
+    assert cautions[1].startswith("In some trials only 1,234,567 training and")
     (alone,) = cautions_of(_groups(tmp_path / "d", cut))
     assert alone.startswith("Training was cut to 1 step:")
