@@ -321,8 +321,8 @@ def decay_after_the_step():
     """Decoupled, as Keras' own `weight_decay` is."""
     plain = training.adjusted
 
-    def decoupled(kind, decayed, decay, clip, native):
-        made = plain(kind, decayed, 0.0, clip, native)
+    def decoupled(kind, decayed, decay, *others):
+        made = plain(kind, decayed, 0.0, *others)
 
         class Decoupled(made):
             def apply(self, grads, trainable_variables=None):
