@@ -33,7 +33,7 @@ def save(folder, name, spec, model, setting):
         model.train_step(batch)
     out = os.path.join(folder, "saved", name)
     os.makedirs(out)
-    sizes = trial._save(model, out)
+    sizes = trial._save(model, out, None)
     native = os.path.join(out, "native")
     sizes["files"] = sorted(os.listdir(native))
     with open(os.path.join(out, "sizes.json"), "w") as file:
