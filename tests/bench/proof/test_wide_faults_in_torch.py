@@ -71,7 +71,7 @@ FAULTS = {
     "the_loss_told_is_that_of_the_step_before": ("lenet", "loss", "dense3"),
     "gradients_are_kept_after_a_prediction": ("lenet", "long-run", None),
     "first_step_behind_a_prediction_in_evaluation_mode": ("vgg", "loss", "dense2"),
-    "predictions_of_one_row_in_training_mode": ("vgg", "prediction", "dense2"),
+    "predictions_of_one_row_in_training_mode": ("vgg", "repeat", None),
     "relu_writes_over_what_others_read": ("resnet18", "forward", "batchnorm1"),
     "norm_of_the_first_four_rows": ("vgg", "forward", "batchnorm1"),
     "predictions_are_of_averaged_weights": ("lenet", "prediction", "dense3"),
