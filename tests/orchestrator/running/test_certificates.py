@@ -223,7 +223,7 @@ def test_native_says_what_differs_and_fails_nothing(faulty: Faulty) -> None:
         "--setting", "native",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "3 of 22 checks differ under native" in done.stdout
+    assert "3 of 23 checks differ under native" in done.stdout
     assert "sgd-nesterov-decay-steps differs" in done.stdout
 
 
