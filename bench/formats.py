@@ -72,7 +72,10 @@ def read_job(path):
         for each in confounds
     ):
         raise BadJob("job.confounds must be a list of objects with a name and where it acts")
-    _make_real(job["graph"], job["recipe"])
+    try:
+        _make_real(job["graph"], job["recipe"])
+    except (TypeError, OverflowError) as error:
+        raise BadJob("job.graph and job.recipe are not as they should be: {}".format(error))
     return job
 
 
@@ -87,7 +90,7 @@ def _make_real(graph, recipe):
     """Frameworks that ask for a float refuse a whole number (Paddle's rates, PyTorch's betas)."""
     parts = [recipe] + [recipe.get(key) for key in ("optimizer", "schedule", "stopping")]
     for part in parts + list(graph.get("nodes", [])) + list(recipe.get("losses", [])):
-        for name in _REAL & set(part or ()):
+        for name in _REAL & set({} if part is None else part):
             if type(part[name]) is int:
                 part[name] = float(part[name])
 
