@@ -160,13 +160,25 @@ def _failure(log: str) -> UserError:
             "The file was changed on its way or in the index: check your mirror or proxy.",
         )
     errors = [line[7:] for line in log.splitlines() if line.startswith("ERROR: ")]
+    if full := re.search(r"No space left on device|Disk quota exceeded", log):
+        return UserError(
+            f"The packages do not fit on the disk of the cache: {full[0].lower()}.",
+            "Make room (`dlbench images prune`), or set DLBENCH_CACHE to a folder on another disk.",
+        )
     missing = re.search(r"No matching distribution found for (\S+)", log)
+    if missing and "connection broken by" in log:
+        return NotFound(
+            f"The package index does not answer, so {missing[1]} could not be fetched.",
+            "Check the network and `pip config list`, then start again: what has arrived is kept.",
+        )
     if missing:
         return NotFound(
             f"No package index that pip is set up to use has {missing[1]} for this Python.",
             "Check the network and `pip config list`; mirrors and find-links folders are honoured.",
         )
-    last = errors[-1] if errors else (log.strip().splitlines() or ["no output"])[-1]
+    if not errors or errors[-1] == "Exception:":  # what it was stands behind the traceback
+        errors = log.strip().splitlines() or ["no output"]
+    last = errors[-1]
     return UserError(
         f"pip could not download the packages: {last.rstrip('.')}.",
         "Check the network and `pip config list`, then start again: what has arrived is kept.",
